@@ -13,6 +13,7 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/stri
 import { after, before, describe, test } from 'node:test'
 import type { Target } from '../core/model/command.ts'
 import { compareVersions, type ObjectMeta } from '../core/model/object.ts'
+import type { KindReads } from '../core/model/rule.ts'
 import {
   type Cluster,
   ClusterError,
@@ -22,6 +23,7 @@ import {
   type WatchEvent,
   type Watched,
 } from './cluster.ts'
+import { MARKED } from './record/projection.ts'
 
 export interface ClusterFixture extends AsyncDisposable {
   readonly cluster: Cluster
@@ -97,6 +99,7 @@ export function clusterContract(
     describe('gets', () => gets(given))
     describe('deletes', () => deletes(given))
     describe('patches', () => patches(given))
+    describe('projects', () => projects(given))
   })
 }
 
@@ -552,6 +555,90 @@ function patches(given: Given): void {
     deepEqual([event.type, event.reason, event.message], Object.values(told))
     match(event.involvedObject.apiVersion, /^v1$/)
     deepEqual(await current(given(), made), made)
+  })
+}
+
+const COLOR = 'data.color'
+const READS: KindReads = {
+  ...{ group: '', kind: 'ConfigMap', labels: ['shade'], annotations: [], fields: [COLOR] },
+  digest: 'colors',
+}
+
+function projects(given: Given): void {
+  const projecting = async (work: (cluster: Cluster) => Promise<void>): Promise<void> => {
+    const { cluster } = given()
+    cluster.project({ ...MARKED, kinds: [READS] })
+    try {
+      await work(cluster)
+    } finally {
+      cluster.project(MARKED)
+    }
+  }
+  const colored = async (name: string): Promise<ObjectMeta> => {
+    const written = { ...body(name, { labels: { shade: 'dark' } }), data: { color: 'blue' } }
+    const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+    equal((await given().request('POST', path, written)).status, 201)
+    return await current(given(), { name })
+  }
+
+  test('the fields and labels that rules read, alike in every answer', async () => {
+    await projecting(async (cluster) => {
+      const made = await colored('colored')
+      deepEqual(made.projected, { reads: 'colors', fields: [{ key: COLOR, value: 'blue' }] })
+      deepEqual(made.labels, [{ key: 'shade', value: 'dark' }])
+      const pages = await listed(cluster.list(CONFIG_MAPS, 3, deadline()))
+      const objects = pages.flatMap((page) => page.objects)
+      deepEqual(find(objects, made.uid), made)
+      ok(objects.every(({ projected: of }) => of?.reads === 'colors'))
+      const selection = { namespace: NAMESPACE, labels: 'shade=dark' }
+      const [selected] = await listed(cluster.select(CONFIG_MAPS, selection, 3, deadline()))
+      deepEqual(find(selected?.objects ?? [], made.uid), made)
+      const read = await cluster.read(target(made), deadline())
+      deepEqual(read.type === 'Found' && read.object, made)
+      const operations = [
+        { op: 'test', path: '/metadata/uid', value: made.uid },
+        { op: 'add', path: '/metadata/finalizers', value: [HOLD] },
+      ] as const
+      const patched = await cluster.patch(target(made), operations, false, deadline())
+      ok(patched.type === 'Changed')
+      deepEqual(patched.object.projected, made.projected)
+      const deleted = await cluster.delete(target(made), guard(patched.object), deadline())
+      ok(deleted.type === 'Changed')
+      deepEqual(deleted.object.projected, made.projected)
+      const path = pathOf(made)
+      equal((await given().request('PUT', path, body('colored', {}))).status, 200)
+    })
+  })
+
+  test('the same in each event of a watch, and the body only of what is deleted', async () => {
+    await projecting(async (cluster) => {
+      const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+      const made = await colored('watched-color')
+      const last = { ...body('watched-color', {}), data: { color: 'red' } }
+      equal((await given().request('PUT', pathOf(made), last)).status, 200)
+      equal((await given().request('DELETE', pathOf(made))).status, 200)
+      const isLast = (it: WatchEvent): boolean =>
+        it.type === 'Deleted' && isNamed(it, 'watched-color')
+      for (const whole of [false, true]) {
+        const events = await watchUntil(cluster, { ...CONFIG_MAPS, whole }, from, isLast)
+        const shown = events.flatMap((it) => {
+          if (it.type === 'Bookmark' || !isNamed(it, 'watched-color')) return []
+          return [[it.type, it.object.projected?.fields[0]?.value, 'text' in it]]
+        })
+        deepEqual(shown, [
+          ['Added', 'blue', false],
+          ['Modified', 'red', false],
+          ['Deleted', 'red', whole],
+        ])
+      }
+    })
+  })
+
+  test('nothing of other kinds', async () => {
+    await projecting(async (cluster) => {
+      const pages = await listed(cluster.list(NAMESPACES, 500, deadline()))
+      ok(pages.every(({ objects }) => objects.every(({ projected: of }) => of === null)))
+    })
   })
 }
 

@@ -58,8 +58,8 @@ export interface Resource {
 
 export interface Watched extends Resource {
   /**
-   * Deletions are reported with the whole object, as far as the server sends it; all else is
-   * metadata alone in any case.
+   * Deletions are reported with the whole object, as far as the server sends it; of all else no
+   * body is returned in any case.
    */
   readonly whole?: boolean
 }
@@ -203,7 +203,9 @@ export interface Cluster extends AsyncDisposable {
   readonly name: string
   /**
    * From here on objects are returned with these labels and annotations, those under way included;
-   * before that, with those that may protect them.
+   * before that, with those that may protect them. Of kinds that rules read fields of, objects are
+   * asked for whole and returned with those fields; one that came without its body, since it was
+   * asked for before, has no `projected`.
    */
   project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
@@ -247,7 +249,7 @@ export interface Cluster extends AsyncDisposable {
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
   /**
    * The object with its body: for the archive, and for a user who asks for the status of an object.
-   * But for whole watches Kinfold needs it for nothing else.
+   * But for whole watches no body is returned by anything else.
    */
   read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>

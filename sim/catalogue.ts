@@ -46,7 +46,7 @@ export const DATA: Rows = {
   I26: 'Nothing that was acknowledged is lost unnoticed: a store holds exactly what its changelog says up to its position, or it does not open.',
   I27: 'At most one DELETE takes effect on one uid.',
   I30: 'Queues, batches, searches, answers and memory stay within stated limits.',
-  I31: 'Contents of Secrets, `managedFields` and annotations that are not on the allow-list never appear in a topic, log line or answer. The archive holds a Secret only where the settings ask for it.',
+  I31: 'Contents of Secrets, `managedFields` and annotations that are not on the allow-list never appear in a topic, log line or answer; of a Secret only its type and when a bootstrap token expires, where a rule reads it. The archive holds a Secret only where the settings ask for it.',
   I33: 'All that is published of a cluster is in one partition.',
   I34: 'Clusters are spread over the partitions: none holds two while another holds none, unless a holder died while it chose.',
   I35: 'No record makes the fold judge more owner references than a stated number, whatever is written in a namespace.',

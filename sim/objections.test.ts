@@ -4,12 +4,14 @@
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import { avroCodec } from '../adapters/avro/codec.ts'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { emptyOutcome } from '../core/graph/outcome.ts'
 import type { ObjectDeleted } from '../core/model/event.ts'
 import { type Policy, policyFor } from '../core/model/policy.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import { PROTECT_POLICY_KEY } from '../ports/record/control-key.ts'
+import { object } from '../testing/model/notation.ts'
 import { CHECKERS } from './check/checkers.ts'
 import { draw } from './options.ts'
 import type { Site } from './site.ts'
@@ -340,8 +342,7 @@ test('a DELETE of a collection, and one that is about another cluster, are objec
 test('a secret in a record is objected to, but for the archive', () => {
   const world = new WholeWorld(draw(1, []), CHECKERS)
   const checker = CHECKERS.find(({ invariant }) => invariant.startsWith('I31'))
-  const told = (topic: 'events' | 'archive'): string => {
-    const value = Buffer.from(`so ${CANARY} it is`)
+  const told = (topic: 'events' | 'archive', value: Buffer = Buffer.from(`so ${CANARY} it is`)) => {
     return (
       checker?.appended?.(world, {
         topic,
@@ -352,6 +353,16 @@ test('a secret in a record is objected to, but for the archive', () => {
     )
   }
   match(told('events'), /a canary is in events \(I31\)/)
+  match(told('events', projected('data.key', CANARY)), /a canary is in events \(I31\)/)
+  equal(told('events', projected('type', 'Opaque')), '')
   equal(told('archive'), '')
   ok(checker)
 })
+
+/** A Secret with a field that a rule read. */
+function projected(key: string, value: string): Buffer {
+  const fields = [{ key, value }]
+  const read = { ...object('secret/s', '7'), projected: { reads: 'digest', fields } }
+  const event = { type: 'ObjectAdded', cluster: 'c', epoch: 1, sync: null, object: read } as const
+  return Buffer.from(avroCodec().encode(event))
+}

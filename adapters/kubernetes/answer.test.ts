@@ -31,6 +31,7 @@ const WIDGET: Target = {
 }
 const NODE: Target = { ...POD, kind: 'Node', resource: 'nodes', namespace: '', name: 'node-1' }
 
+const NOTHING = { labels: [], annotations: [], kinds: [] }
 const NOW = Date.parse('2026-01-01T00:00:00Z')
 const JSON_TYPE = 'application/json'
 
@@ -239,7 +240,7 @@ const ROWS: readonly Row[] = [...ABSENT, ...NO_PROOF, ...SUCCESS, ...REFUSAL]
 describe('an answer', () => {
   for (const [name, given, get, del, patch] of ROWS) {
     test(`of ${given.status}, ${name}`, () => {
-      const asked = { target: POD, allow: { labels: [], annotations: [] }, now: NOW }
+      const asked = { target: POD, projection: NOTHING, now: NOW }
       equal(shown(readGet(given, asked)), get)
       const deleting = { ...asked, verb: 'DELETE' as const, dryRun: false }
       equal(shown(readReap(given, deleting)), del ?? get)
@@ -255,14 +256,14 @@ describe('an answer', () => {
   })
 
   test('with an object whose uid equals no digest of it in a reference proves nothing', () => {
-    const asked = { target: WIDGET, allow: { labels: [], annotations: [] }, now: NOW }
+    const asked = { target: WIDGET, projection: NOTHING, now: NOW }
     const typeOf = (length: number): string =>
       readGet(reply(200, partial({ ...META, name: 'blue', uid: 'u'.repeat(length) })), asked).type
     deepEqual([128, 129].map(typeOf), ['Found', 'Unknown'])
   })
 
   test('that is a NotFound about something else says what does not fit', () => {
-    const asked = { target: WIDGET, allow: { labels: [], annotations: [] }, now: NOW }
+    const asked = { target: WIDGET, projection: NOTHING, now: NOW }
     const reasonOf = (details?: object): string => {
       const answer = readGet(reply(404, notFound(details)), asked)
       return answer.type === 'Unknown' ? answer.reason : answer.type
@@ -279,7 +280,7 @@ describe('an answer', () => {
   })
 
   test('to a dry run says what would be', () => {
-    const asked = { target: POD, allow: { labels: [], annotations: [] }, now: NOW, dryRun: true }
+    const asked = { target: POD, projection: NOTHING, now: NOW, dryRun: true }
     for (const body of [REMOVED, partial(META), partial(HELD)]) {
       const answer = readReap(reply(200, body), { ...asked, verb: 'DELETE' })
       equal(answer.type, 'WouldGo')
@@ -298,7 +299,7 @@ describe('an answer', () => {
       [NODE, { name: 'node-1', kind: 'pods' }, 'Unknown'],
     ]
     for (const [target, details, expected] of rows) {
-      const asked = { target, allow: { labels: [], annotations: [] }, now: NOW }
+      const asked = { target, projection: NOTHING, now: NOW }
       equal(shown(readGet(reply(404, notFound(details)), asked)), expected)
     }
   })
@@ -313,7 +314,7 @@ describe('an answer', () => {
   ]
   for (const [what, code, headers, expected] of waits) {
     test(`says by ${what} when to try again`, () => {
-      const asked = { target: POD, allow: { labels: [], annotations: [] }, now: NOW }
+      const asked = { target: POD, projection: NOTHING, now: NOW }
       const answer = readGet(reply(code, '', JSON_TYPE, headers), asked)
       ok(answer.type === 'Unknown')
       equal(answer.retryAfterMs, expected)

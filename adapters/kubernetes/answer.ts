@@ -19,7 +19,9 @@ import type {
 } from '../../ports/cluster.ts'
 import type { Connection, ExchangeError } from '../../ports/exchange.ts'
 import { UID_LENGTH } from '../../ports/record/cap.ts'
-import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
+import type { Projection } from '../../ports/record/projection.ts'
+import { isJson, type Json } from './json.ts'
+import { readMeta } from './meta.ts'
 
 /** The answer of a server to an unknown path; so does one that is starting. */
 const UNSERVED = ', as for a kind that is not served'
@@ -35,7 +37,7 @@ export interface Reply {
 /** The request, and further facts that the reader of the answer needs. */
 export interface Asked {
   readonly target: Target
-  readonly allow: AllowList
+  readonly projection: Projection
   /** Wall time in milliseconds, for a Retry-After that is a date. */
   readonly now: number
 }
@@ -210,10 +212,10 @@ const DENIALS = [
   /^Internal error occurred: failed calling webhook ".*"/,
 ]
 
-function objectIn(body: unknown, { target, allow }: Asked): ObjectMeta | null {
+function objectIn(body: unknown, { target, projection }: Asked): ObjectMeta | null {
   const resource = resourceOf(target)
   if (!isJson(body) || !isObjectOf(body, resource)) return null
-  const object = readMeta(body, resource, allow)
+  const object = readMeta(body, resource, projection)
   return object?.name === target.name && object.namespace === target.namespace ? object : null
 }
 

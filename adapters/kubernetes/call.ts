@@ -16,8 +16,9 @@ import {
   type ExchangeRequest,
   type ExchangeResponse,
 } from '../../ports/exchange.ts'
+import type { Projection } from '../../ports/record/projection.ts'
 import { causesOf, isStatus, parsed, type Reply, reasonOf, retryAfterMsOf } from './answer.ts'
-import { type AllowList, isJson, type Json } from './meta.ts'
+import { isJson, type Json } from './json.ts'
 
 /** A page of whole objects, where a server knows no metadata-only lists; far more is no list. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024
@@ -52,7 +53,7 @@ export async function call(
 /** The parameters of readers of lists, watches and discovery. */
 export interface Reading {
   readonly exchange: Exchange
-  readonly allow: AllowList
+  readonly projection: Projection
   /** Wall time in milliseconds. */
   now(): number
 }

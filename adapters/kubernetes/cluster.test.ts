@@ -10,6 +10,7 @@ import { describe, test } from 'node:test'
 import type { Target } from '../../core/model/command.ts'
 import { type Cluster, ClusterError, type Resource } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../ports/exchange.ts'
+import { MARKED } from '../../ports/record/projection.ts'
 import { openCluster } from './cluster.ts'
 
 const PODS: Resource = {
@@ -208,6 +209,27 @@ describe('a cluster lists', () => {
     )
     equal((await listed(cluster))[0]?.objects[0]?.name, 'a')
     equal(sent.length, 2)
+  })
+
+  test('whole objects where rules read their fields, fewer on a page; metadata has none', async () => {
+    const metadata = { name: 'a', namespace: 'shop', uid: 'uid-1', resourceVersion: '1' }
+    // As API servers write them: items of a list have no kind of their own.
+    const item = { metadata, spec: { nodeName: 'node-1' } }
+    const whole = { ...list([item]), kind: 'PodList', apiVersion: 'v1' }
+    for (const [answer, expected] of [
+      [whole, { reads: 'x', fields: [{ key: 'spec.nodeName', value: 'node-1' }] }],
+      [list([item]), null],
+    ] as const) {
+      const { cluster, sent } = scripted(() => [200, answer])
+      const reads = { labels: [], annotations: [], fields: ['spec.nodeName'], digest: 'x' }
+      cluster.project({ ...MARKED, kinds: [{ group: '', kind: 'Pod', ...reads }] })
+      const [page] = await Array.fromAsync(cluster.list(PODS, 500, SIGNAL))
+      deepEqual(page?.objects[0]?.projected, expected)
+      deepEqual(
+        [sent[0]?.path, sent[0]?.headers],
+        ['/api/v1/pods?limit=100', { accept: 'application/json' }],
+      )
+    }
   })
 
   const failures: [string, (request: ExchangeRequest) => Scripted, string][] = [

@@ -5,7 +5,8 @@
  * names a collection, and its dry run is in the body (in the URL it would be ignored if there is a
  * body, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
  * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice
- * of types), and everything except `read` and a whole watch is requested as metadata only.
+ * of types). All is requested as metadata only, except `read`, a whole watch, and objects of whose
+ * fields rules read some: a body of those leaves no function of this folder.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a
  * simulated one too.
@@ -54,9 +55,10 @@ import {
 } from './answer.ts'
 import { ask, call, failed, HalfReply, PLAIN, type Reading, refused, unreadable } from './call.ts'
 import { API_SERVICES, discoverKinds, localVersions } from './discovery.ts'
+import { needsWhole } from './field.ts'
+import { isJson } from './json.ts'
 import { listPages, versionOfList } from './list.ts'
 import { probeLock } from './lock-probe.ts'
-import { type AllowList, isJson } from './meta.ts'
 import { namespacePath, objectPath } from './path.ts'
 import { isWritten, STARTS_PATH, startsBody, startsIn } from './starts.ts'
 import { watchEvents } from './watch.ts'
@@ -101,7 +103,7 @@ class HttpCluster implements Cluster {
   readonly name: string
   readonly #exchange: Exchange
   readonly #reading: Reading
-  #allow: AllowList
+  #projection: Projection
   readonly #random: Random
   readonly #watchSeconds: number | undefined
   readonly #fieldManager: string
@@ -112,15 +114,16 @@ class HttpCluster implements Cluster {
     const { name, exchange, clock = { now: Date.now }, random = { next: Math.random } } = options
     this.name = name
     this.#exchange = exchange
-    this.#allow = {
+    this.#projection = {
+      ...MARKED,
       labels: options.labelAllowList ?? MARKED.labels,
       annotations: options.annotationAllowList ?? MARKED.annotations,
     }
-    const allow = (): AllowList => this.#allow
+    const projection = (): Projection => this.#projection
     this.#reading = {
       exchange,
-      get allow() {
-        return allow()
+      get projection() {
+        return projection()
       },
       now: () => clock.now(),
     }
@@ -130,7 +133,7 @@ class HttpCluster implements Cluster {
   }
 
   project(projection: Projection): void {
-    this.#allow = projection
+    this.#projection = projection
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {
@@ -196,7 +199,8 @@ class HttpCluster implements Cluster {
   ): Promise<GetAnswer> {
     const path = objectPath(target)
     if (path === null) return await this.#unnamed(target, signal, of)
-    const reply = await this.#call('GET', path, null, signal, { auditId })
+    const asking = { auditId, accept: this.#acceptOf(target) }
+    const reply = await this.#call('GET', path, null, signal, asking)
     if ('type' in reply) return reply
     return (await this.#strangerTo(of, reply, signal)) ?? readGet(reply, this.#asked(target))
   }
@@ -225,7 +229,8 @@ class HttpCluster implements Cluster {
     })
     // The body decides. In the query it is for audit logs that have no bodies.
     const query = dryRun ? '?dryRun=All' : ''
-    const reply = await this.#call('DELETE', `${path}${query}`, body, signal, { auditId })
+    const asking = { auditId, accept: this.#acceptOf(target) }
+    const reply = await this.#call('DELETE', `${path}${query}`, body, signal, asking)
     if ('type' in reply) return reply
     const guarded = { ...target, uid }
     return readReap(reply, { ...this.#asked(guarded), verb: 'DELETE', dryRun })
@@ -246,7 +251,8 @@ class HttpCluster implements Cluster {
     if (path === null) return nowhere(target)
     const query = `fieldManager=${this.#fieldManager}${dryRun ? '&dryRun=All' : ''}`
     const body = JSON.stringify(operations)
-    const reply = await this.#call('PATCH', `${path}?${query}`, body, signal, { auditId })
+    const asking = { auditId, accept: this.#acceptOf(target) }
+    const reply = await this.#call('PATCH', `${path}?${query}`, body, signal, asking)
     return 'type' in reply
       ? reply
       : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
@@ -265,10 +271,13 @@ class HttpCluster implements Cluster {
     const event = eventTarget(target, told)
     const path = namespacePath(event.namespace, event.resource)
     const body = JSON.stringify(eventBody(event, target, told, this.#reading.now()))
-    const reply = await this.#call('POST', path, body, signal, { auditId })
+    const accept = this.#acceptOf(event)
+    const reply = await this.#call('POST', path, body, signal, { auditId, accept })
     if ('type' in reply) return reply
     const isThere = reply.status === 409
-    const last = isThere ? await this.#call('GET', objectPath(event)!, null, signal) : reply
+    const last = isThere
+      ? await this.#call('GET', objectPath(event)!, null, signal, { accept })
+      : reply
     if ('type' in last) return last
     const asked: ReapAsked = { ...this.#asked(event), verb: 'POST', dryRun: false }
     return readReap(last, asked)
@@ -401,8 +410,13 @@ class HttpCluster implements Cluster {
       : nowhere(target, '; whether the cluster itself serves its kind is not known')
   }
 
-  #asked(target: Target): { target: Target; allow: AllowList; now: number } {
-    return { target, allow: this.#allow, now: this.#reading.now() }
+  #asked(target: Target): { target: Target; projection: Projection; now: number } {
+    return { target, projection: this.#projection, now: this.#reading.now() }
+  }
+
+  /** As lists and watches of that kind: an answer without its fields would be another content. */
+  #acceptOf(target: Target): string {
+    return needsWhole(this.#projection, target) ? PLAIN : METADATA
   }
 
   async #call(

@@ -12,7 +12,7 @@
 import { apiVersionOf, groupOf, type Scope, versionOf } from '../../core/model/object.ts'
 import { ClusterError, type DiscoveredKind, type Discovery } from '../../ports/cluster.ts'
 import { ask, PLAIN, type Reading, unreadable } from './call.ts'
-import { isJson, type Json } from './meta.ts'
+import { isJson, type Json } from './json.ts'
 
 const AGGREGATED = ['v2', 'v2beta1']
   .map((version) => `${PLAIN};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)

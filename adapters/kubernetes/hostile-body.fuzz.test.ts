@@ -12,9 +12,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Target } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
+import type { KindReads } from '../../core/model/rule.ts'
 import { ClusterError, type Resource, type WatchEvent } from '../../ports/cluster.ts'
 import type { Exchange } from '../../ports/exchange.ts'
 import { isBeyondCaps } from '../../ports/record/cap.ts'
+import type { Projection } from '../../ports/record/projection.ts'
 import { damaged, damages, runs } from '../../testing/hostile.ts'
 import { avroCodec } from '../avro/codec.ts'
 import { readGet, readReap } from './answer.ts'
@@ -26,7 +28,15 @@ const SECRETS: Resource = {
   ...{ group: '', version: 'v1', resource: 'secrets', kind: 'Secret' },
   scope: 'Namespaced',
 }
-const ALLOW = { labels: ['app', '__proto__'], annotations: ['kinfold.dev/protect', 'constructor'] }
+const READS: KindReads = {
+  ...{ group: '', kind: 'Secret', labels: ['tier'], annotations: ['constructor'] },
+  ...{ fields: ['data.expiration:base64', 'type'], digest: 'digest' },
+}
+const PROJECTION: Projection = {
+  labels: ['app', '__proto__'],
+  annotations: ['kinfold.dev/protect', 'constructor'],
+  kinds: [READS],
+}
 const SIGNAL = new AbortController().signal
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -94,7 +104,7 @@ test('a damaged answer about one object proves nothing that it does not say', ()
     fc.property(bodies, damages, status, verb, (whole, all, code, verb) => {
       const text = damaged(whole, all)
       const reply = { status: code, headers: JSON_TYPE, text }
-      const asked = { target: TARGET, allow: ALLOW, now: 0 }
+      const asked = { target: TARGET, projection: PROJECTION, now: 0 }
       const got = readGet(reply, asked)
       const reaped = readReap(reply, { ...asked, verb, dryRun: false })
       if (got.type === 'Absent' || reaped.type === 'Absent') ok(saysAbsent(code, text), text)
@@ -183,7 +193,7 @@ function reading(text: string, chunkBytes = 1_000_000_000) {
     request: async () => ({ status: 200, headers: JSON_TYPE, body: chunks(bytes, chunkBytes) }),
     [Symbol.asyncDispose]: async () => {},
   }
-  return { exchange, allow: ALLOW, now: () => 0 }
+  return { exchange, projection: PROJECTION, now: () => 0 }
 }
 
 async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {

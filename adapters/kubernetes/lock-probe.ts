@@ -13,7 +13,7 @@ import { OWN_KEY } from '../../core/model/mark.ts'
 import type { LockAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../../ports/lock.ts'
 import { isNotFound, isStatus, parsed, type Reply, reasonOf } from './answer.ts'
-import { isJson } from './meta.ts'
+import { isJson } from './json.ts'
 import { objectPath } from './path.ts'
 
 export type Send = (

@@ -9,6 +9,7 @@ import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { HOLD_REFERENCE } from '../../ports/record/cap.ts'
 import { isPathSegmentName } from '../../ports/record/object-name.ts'
+import type { Projection } from '../../ports/record/projection.ts'
 import { readMeta } from './meta.ts'
 
 const PODS: Resource = {
@@ -19,7 +20,7 @@ const PODS: Resource = {
   scope: 'Namespaced',
 }
 const NODES: Resource = { ...PODS, resource: 'nodes', kind: 'Node', scope: 'Cluster' }
-const NOTHING = { labels: [], annotations: [] }
+const NOTHING: Projection = { labels: [], annotations: [], kinds: [] }
 const REFERENCE = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'rs-1' }
 const META = { name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion: '7' }
 
@@ -63,7 +64,8 @@ describe('metadata', () => {
       ],
       projected: null,
     }
-    const read = readMeta(raw, PODS, { labels: ['app', 'tier'], annotations: ['a', 'b'] })
+    const projection = { ...NOTHING, labels: ['app', 'tier'], annotations: ['a', 'b'] }
+    const read = readMeta(raw, PODS, projection)
     deepEqual(read, expected)
     ok(!JSON.stringify(read).includes('canary'))
   })
@@ -76,7 +78,7 @@ describe('metadata', () => {
 
   test('keeps all annotations below a prefix, which ends with a slash', () => {
     const annotations = { 'x.dev/b': '2', 'x.dev/a': '1', 'x.dev.org/a': '3', 'x.dev': '4', y: '5' }
-    const allow = { labels: [], annotations: ['y', 'x.dev/'] }
+    const allow = { ...NOTHING, annotations: ['y', 'x.dev/'] }
     const kept = readMeta({ metadata: { ...META, annotations } }, PODS, allow)?.annotations
     deepEqual(
       kept?.map(({ key }) => key),
@@ -87,7 +89,7 @@ describe('metadata', () => {
   test('keeps of what is below a prefix no more than a record can have, and holds nothing for it', () => {
     const many = Array.from({ length: 1_000 }, (_, each) => [`x.dev/${1_000 + each}`, 'v'] as const)
     const annotations = { 'x.dev/0': 'v'.repeat(2_000), ...Object.fromEntries(many) }
-    const allow = { labels: [], annotations: ['x.dev/'] }
+    const allow = { ...NOTHING, annotations: ['x.dev/'] }
     const kept = readMeta({ metadata: { ...META, annotations } }, PODS, allow)
     deepEqual([kept?.annotations.length, kept?.annotations[0]?.key], [64, 'x.dev/1000'])
     deepEqual(kept?.ownerReferences, [])
@@ -95,14 +97,14 @@ describe('metadata', () => {
 
   test('keeps no label that is none of its own', () => {
     const labels = JSON.parse('{"__proto__":"a"}')
-    const allow = { labels: ['__proto__', 'constructor', 'toString'], annotations: [] }
+    const allow = { ...NOTHING, labels: ['__proto__', 'constructor', 'toString'] }
     deepEqual(readMeta({ metadata: { ...META, labels } }, PODS, allow)?.labels, [
       { key: '__proto__', value: 'a' },
     ])
   })
 
   test('with a label or an annotation that is kept and too long is held: it may be what protects', () => {
-    const allow = { labels: ['l'], annotations: ['a'] }
+    const allow = { ...NOTHING, labels: ['l'], annotations: ['a'] }
     for (const [field, key, length] of [
       ['labels', 'l', 63],
       ['annotations', 'a', 1_024],

@@ -2,37 +2,39 @@
  * Reads the metadata of an object as an API server sends it, whole objects included, and keeps the
  * fields that Kinfold needs.
  *
- * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the
- * list gets through. Metadata is read exactly or not at all; the returned object can be written and
- * read again unchanged. Of an object beyond the caps only its identity is kept
- * (ports/record/cap.ts).
+ * What must stay true: nothing of a body, of managedFields or of an annotation gets through but
+ * what the projection names. Metadata is read exactly or not at all; the returned object can be
+ * written and read again unchanged. Of an object beyond the caps only its identity is kept
+ * (ports/record/cap.ts). An object has `projected` of a digest only if all was read that the digest
+ * is of.
+ *
+ * Not here: how a field is read (field.ts).
  */
 
 import { createHash } from 'node:crypto'
+import { BEYOND_READS } from '../../core/model/field-path.ts'
 import {
   groupOf,
   type ObjectMeta,
   type OwnerReference,
   type Pair,
+  type Projected,
 } from '../../core/model/object.ts'
+import type { KindReads } from '../../core/model/rule.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import {
+  ANNOTATION_LENGTH,
   DIGEST_OF_NAME,
   DIGEST_OF_UID,
   identityOf,
   isBeyondCaps,
+  LABEL_LENGTH,
   NAME_LENGTH,
   UID_LENGTH,
 } from '../../ports/record/cap.ts'
-
-/**
- * Keys that are kept, in the order in which they are published. One that ends with a slash, as no
- * key does, means all that begin with it.
- */
-export interface AllowList {
-  readonly labels: readonly string[]
-  readonly annotations: readonly string[]
-}
+import { type Projection, readsIn } from '../../ports/record/projection.ts'
+import { mayBeRead, readFields } from './field.ts'
+import { isJson, type Json } from './json.ts'
 
 /**
  * An object whose identity cannot be published is no object: no server returns one, and its fields
@@ -40,11 +42,16 @@ export interface AllowList {
  */
 const MOST_IDENTITY_LENGTH = 1_024
 
-/** JSON as it comes: any field may be missing or of another type. */
-export type Json = { readonly [key: string]: unknown }
+/** The kind of an object that has its metadata alone. */
+const METADATA_ALONE = 'PartialObjectMetadata'
 
-/** Null when this is no object's metadata. */
-export function readMeta(raw: unknown, resource: Resource, allow: AllowList): ObjectMeta | null {
+/** Null when this is no object's metadata. `isBare`: it is from a list of metadata alone. */
+export function readMeta(
+  raw: unknown,
+  resource: Resource,
+  projection: Projection,
+  isBare: boolean = false,
+): ObjectMeta | null {
   if (!isJson(raw) || !isJson(raw['metadata'])) return null
   const metadata = raw['metadata']
   const { name, uid, resourceVersion } = metadata
@@ -62,6 +69,17 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
   const deletedAt = readTime(metadata['deletionTimestamp'])
   if (references === null || finalizers === null) return null
   if (createdAt === undefined || deletedAt === undefined) return null
+  const reads = readsIn(projection, resource)
+  const ruled = reads !== undefined && mayBeRead(reads) ? reads : NOTHING
+  const labels = keptPairs(metadata['labels'], projection.labels, {
+    keys: ruled.labels,
+    most: LABEL_LENGTH,
+  })
+  const annotations = keptPairs(metadata['annotations'], projection.annotations, {
+    keys: ruled.annotations,
+    most: ANNOTATION_LENGTH,
+  })
+  const isCut = labels.isCut || annotations.isCut
   const object: ObjectMeta = {
     group: resource.group,
     kind: resource.kind,
@@ -78,18 +96,25 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
     graceSeconds: readNumber(metadata['deletionGracePeriodSeconds']),
     finalizers,
     ownerReferences: references,
-    labels: pairs(metadata['labels'], allow.labels),
-    annotations: pairs(metadata['annotations'], allow.annotations),
-    projected: null,
+    labels: labels.pairs,
+    annotations: annotations.pairs,
+    projected: reads === undefined ? null : isCut ? BEYOND : projectedOf(raw, reads, isBare),
   }
   return isBeyondCaps(object) ? identityOf(object) : object
 }
 
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+const BEYOND: Projected = { reads: BEYOND_READS, fields: [] }
+
+/** Null where there are fields to be read, and metadata alone came. */
+function projectedOf(raw: Json, reads: KindReads, isBare: boolean): Projected | null {
+  if (!mayBeRead(reads)) return BEYOND
+  if (reads.fields.length > 0 && (isBare || raw['kind'] === METADATA_ALONE)) return null
+  const fields = readFields(raw, reads)
+  return fields === null ? BEYOND : { reads: reads.digest, fields }
 }
 
 const NONE: readonly never[] = []
+const NOTHING = { labels: NONE, annotations: NONE }
 
 function readReferences(raw: unknown): readonly OwnerReference[] | null {
   if (raw === undefined || raw === null) return NONE
@@ -170,6 +195,27 @@ function readNumber(raw: unknown): number | null {
 /** Halves of characters would be others once they were written and read again. */
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed()
+}
+
+interface Ruled {
+  /** Exact keys. */
+  readonly keys: readonly string[]
+  readonly most: number
+}
+
+/**
+ * `keys` of the projection first, then those that rules read in addition. `isCut`: one of these is
+ * too long. It holds nothing, as one that may protect does: no rule decides about the object.
+ */
+function keptPairs(raw: unknown, keys: readonly string[], ruled: Ruled) {
+  const kept = pairs(raw, keys)
+  const more = pairs(
+    raw,
+    ruled.keys.filter((key) => !key.endsWith('/') && !kept.some((pair) => pair.key === key)),
+  )
+  const short = more.filter(({ value }) => value.length <= ruled.most)
+  const isCut = short.length < more.length
+  return { pairs: short.length === 0 ? kept : [...kept, ...short], isCut }
 }
 
 function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {

@@ -13,7 +13,7 @@ import { type CreateAnswer, FORMER_RESTORED_FROM, type Restorer } from '../../po
 import { parsed, type Reply, reasonOf, unanswered } from './answer.ts'
 import { call, HalfReply, PLAIN } from './call.ts'
 import { openCluster } from './cluster.ts'
-import { isJson } from './meta.ts'
+import { isJson } from './json.ts'
 import { collectionPath, objectPath } from './path.ts'
 
 const FIELD_MANAGER = 'kinfold-restore'

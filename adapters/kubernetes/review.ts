@@ -15,7 +15,7 @@ import { ExchangeError } from '../../ports/exchange.ts'
 import { type Access, type Review, ReviewError, type User } from '../../ports/review.ts'
 import { parsed } from './answer.ts'
 import { call, HalfReply, PLAIN } from './call.ts'
-import { isJson, type Json } from './meta.ts'
+import { isJson, type Json } from './json.ts'
 
 const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'

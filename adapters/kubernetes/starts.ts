@@ -9,7 +9,7 @@
 import { type ClusterError, type KnownStarts, STARTS } from '../../ports/cluster.ts'
 import { isNotFound, parsed, type Reply } from './answer.ts'
 import { refused, unreadable } from './call.ts'
-import { isJson, type Json } from './meta.ts'
+import { isJson, type Json } from './json.ts'
 
 const GROUP = 'coordination.k8s.io'
 const LEASE = { group: GROUP, kind: 'Lease', resource: 'leases', name: STARTS.name } as const

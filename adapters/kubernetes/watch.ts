@@ -1,5 +1,6 @@
 /**
- * Watches the metadata of a collection, and the bodies of what is deleted where they are asked for.
+ * Watches the metadata of a collection, the fields that rules read, and the bodies of what is
+ * deleted where they are asked for.
  *
  * What must stay true: events come in the server's order and none is skipped: an event that cannot
  * be read throws, and the events read before it have been returned. Only the server's own end of
@@ -10,9 +11,12 @@
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { WatchEvent, Watched } from '../../ports/cluster.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
+import type { Projection } from '../../ports/record/projection.ts'
 import { isObjectOf, isStatus } from './answer.ts'
 import { failed, PLAIN, type Reading, refusal, refused, textOf, unreadable } from './call.ts'
-import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
+import { needsWhole } from './field.ts'
+import { isJson, type Json } from './json.ts'
+import { readMeta } from './meta.ts'
 import { collectionPath } from './path.ts'
 import { linesOf } from './stream.ts'
 
@@ -33,9 +37,10 @@ export async function* watchEvents(
   })
   const path = `${collectionPath(resource)}?${query}`
   try {
-    const { body } = await open(reading, path, resource.whole === true ? PLAIN : METADATA, signal)
+    const isWhole = resource.whole === true || needsWhole(reading.projection, resource)
+    const { body } = await open(reading, path, isWhole ? PLAIN : METADATA, signal)
     for await (const lines of linesOf(body)) {
-      yield* batchOf(lines, resource, reading.allow, path)
+      yield* batchOf(lines, resource, reading.projection, path)
     }
   } catch (error) {
     throw failed(error, path)
@@ -67,12 +72,12 @@ async function open(
 function* batchOf(
   lines: readonly string[],
   resource: Watched,
-  allow: AllowList,
+  projection: Projection,
   path: string,
 ): Generator<readonly WatchEvent[]> {
   const events: WatchEvent[] = []
   try {
-    for (const line of lines) events.push(readEvent(line, resource, allow, path))
+    for (const line of lines) events.push(readEvent(line, resource, projection, path))
   } catch (error) {
     if (events.length > 0) yield events
     throw error
@@ -80,19 +85,24 @@ function* batchOf(
   yield events
 }
 
-function readEvent(line: string, resource: Watched, allow: AllowList, path: string): WatchEvent {
+function readEvent(
+  line: string,
+  resource: Watched,
+  projection: Projection,
+  path: string,
+): WatchEvent {
   const event = parsedLine(line, path)
   const { object } = event
   if (!isJson(object)) throw unreadable(path, 'an event has no object')
   switch (event['type']) {
     case 'ADDED':
-      return { type: 'Added', object: metaIn(object, resource, allow, path) }
+      return { type: 'Added', object: metaIn(object, resource, projection, path) }
     case 'MODIFIED':
-      return { type: 'Modified', object: metaIn(object, resource, allow, path) }
+      return { type: 'Modified', object: metaIn(object, resource, projection, path) }
     case 'DELETED':
       return {
         type: 'Deleted',
-        object: metaIn(object, resource, allow, path),
+        object: metaIn(object, resource, projection, path),
         ...(resource.whole === true && object['kind'] === resource.kind && { text: line }),
       }
     case 'BOOKMARK':
@@ -108,15 +118,16 @@ function parsedLine(line: string, path: string): Json {
   let event: unknown
   try {
     event = JSON.parse(line)
-  } catch (error) {
-    throw unreadable(path, 'a line is no JSON', error)
+  } catch {
+    // Without its cause, whose message has a piece of the line.
+    throw unreadable(path, 'a line is no JSON')
   }
   if (!isJson(event)) throw unreadable(path, 'a line is no event')
   return event
 }
 
-function metaIn(object: Json, resource: Watched, allow: AllowList, path: string) {
-  const meta = isObjectOf(object, resource) ? readMeta(object, resource, allow) : null
+function metaIn(object: Json, resource: Watched, projection: Projection, path: string) {
+  const meta = isObjectOf(object, resource) ? readMeta(object, resource, projection) : null
   if (meta === null) throw unreadable(path, 'an event is about no object of this kind')
   return meta
 }

@@ -9,6 +9,7 @@
  *
  * Not here: reading a server's answers (adapters/kubernetes/meta.ts).
  */
+import { BEYOND_READS } from '../../core/model/field-path.ts'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import { FINALIZER_ORPHAN } from '../../core/model/object.ts'
 
@@ -37,8 +38,8 @@ export const DIGEST_OF_NAME = 'beyond-caps/sha256/'
 const API_VERSION_LENGTH = 317
 const KIND_LENGTH = 63
 /** Of the keys that are kept at all: protection may depend on one, so none is left out. */
-const LABEL_LENGTH = 63
-const ANNOTATION_LENGTH = 1_024
+export const LABEL_LENGTH = 63
+export const ANNOTATION_LENGTH = 1_024
 /**
  * The bytes of references and finalizers in the largest record about an object: a DELETE, which has
  * each reference and also a claim that its owner is absent. The rest of a record's limit
@@ -73,7 +74,7 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
 
 /**
  * The kept part of one that is: as an owner it exists, or orphans its dependents; as a dependent it
- * stays.
+ * stays, also for every rule.
  */
 export function identityOf(object: ObjectMeta): ObjectMeta {
   const { name, finalizers } = object
@@ -84,6 +85,8 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
     ownerReferences: [HOLD_REFERENCE],
     labels: [],
     annotations: [],
+    // Also for rules that read nothing in addition: what protects it may be left out here.
+    projected: { reads: BEYOND_READS, fields: [] },
   }
 }
 

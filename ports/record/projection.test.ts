@@ -1,24 +1,46 @@
 /**
  * The published labels and annotations of every object do not depend on the policy of today, and
- * have a name of their own.
+ * have a name of their own; rules add to that for their own kinds.
  */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import { hash64 } from '../../core/model/hash.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
-import { MARKED, projectionDigest, projectionOf } from './projection.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { kindDigest, MARKED, projectionDigest, projectionOf } from './projection.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 
 test('every key that may protect is told of every object, and another set has another digest', () => {
   const { labels, annotations } = MARKED
   for (const { on, key } of ALL_MARKS)
     equal((on === 'label' ? labels : annotations).includes(key), true)
-  const more = projectionOf({ labels: ['tier=gold'], annotations: ['x'] }, [
-    'label/own',
-    'kind/Pod',
-  ])
+  const policy = { labels: ['tier=gold'], annotations: ['x'] }
+  const more = projectionOf(policy, ['label/own', 'kind/Pod'], [])
   deepEqual(more.labels, [...labels, 'tier', 'own'].sort())
   deepEqual(more.annotations, [...annotations, 'x'].sort())
   equal(annotations.includes(RESTORED_FROM), true)
   notEqual(projectionDigest(more), projectionDigest(MARKED))
-  equal(projectionDigest(projectionOf(null, ['namespace/a'])), projectionDigest(MARKED))
+  equal(projectionDigest(projectionOf(null, ['namespace/a'], [])), projectionDigest(MARKED))
+})
+
+test('rules change the digest of their own kinds alone; without any it is as it always was', () => {
+  const { labels, annotations } = MARKED
+  const without = projectionDigest(MARKED)
+  equal(without, hash64(JSON.stringify([labels, annotations])))
+  const [one, other] = [ruleIn('one pod 60 since:status.a'), ruleIn('other cm 60 label:a=b')]
+  const ruled = projectionOf(null, [], [one, other])
+  notEqual(projectionDigest(ruled), without)
+  equal(projectionDigest(projectionOf(null, [], [other, one])), projectionDigest(ruled))
+  const [pods, maps, jobs] = [
+    { group: '', kind: 'Pod' },
+    { group: '', kind: 'ConfigMap' },
+    { group: 'batch', kind: 'Job' },
+  ]
+  notEqual(kindDigest(ruled, pods), without)
+  notEqual(kindDigest(ruled, maps), kindDigest(ruled, pods))
+  equal(kindDigest(ruled, jobs), without)
+  deepEqual(projectionOf(null, [], [ruleIn('none pod 60')]), MARKED)
+  const more = projectionOf(null, [], [one, other, ruleIn('third cm 60 label:c=d')])
+  equal(kindDigest(more, pods), kindDigest(ruled, pods))
+  notEqual(kindDigest(more, maps), kindDigest(ruled, maps))
 })

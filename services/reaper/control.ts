@@ -14,6 +14,7 @@ import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
 import { scopeFlag } from '../../core/graph/scope-flag.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule.ts'
 import { readSubject } from '../../core/model/subject.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
@@ -23,6 +24,7 @@ import {
   PROTECT_POLICY_KEY,
   PROTECT_PREFIX,
   protectingOf,
+  RULE_BOOK_KEY,
 } from '../../ports/record/control-key.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { projectionOf } from '../../ports/record/projection.ts'
@@ -51,7 +53,7 @@ export interface ControlParts {
   readonly retry: LogRetry
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly bounds: ControlBounds
-  /** What is protected may be something else than before. */
+  /** What is protected, or what rules read, may be something else than before. */
   readonly onProtected: () => void
 }
 
@@ -67,6 +69,8 @@ export class Control {
   readonly #unclear = new Set<string>()
   #policy: Protection | null = null
   #mode: Mode | null = null
+  /** The policy's; none where they cannot be read. */
+  #rules: readonly Rule[] = []
 
   constructor(parts: ControlParts) {
     this.#parts = parts
@@ -119,10 +123,13 @@ export class Control {
     }
   }
 
-  /** Labels and annotations that objects have to be read with, so that their protection is seen. */
+  /**
+   * What objects have to be read with, so that their protection is seen, and so that rules can
+   * decide about what is read here.
+   */
   projection(cluster: ClusterId): Projection {
     const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)
-    return projectionOf(this.#policy, subjects)
+    return projectionOf(this.#policy, subjects, this.#rules)
   }
 
   isConnected(cluster: ClusterId): boolean {
@@ -141,7 +148,9 @@ export class Control {
 
   #addedOrders(entries: readonly Entry[]): void {
     for (const entry of entries) this.#obey(entry)
-    if (entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) this.#parts.onProtected()
+    const isAboutReading = ({ key }: Entry): boolean =>
+      key === RULE_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
+    if (entries.some(isAboutReading)) this.#parts.onProtected()
   }
 
   #connect(entries: readonly Entry[]): void {
@@ -158,10 +167,13 @@ export class Control {
     this.#unclear.clear()
     this.#policy = null
     this.#mode = null
+    this.#rules = []
   }
 
   #obey(entry: Entry): void {
-    if (entry.key.startsWith(PROTECT_PREFIX)) {
+    if (entry.key === RULE_BOOK_KEY) {
+      this.#rules = rulesIn(this.#parts.codec, entry.value)
+    } else if (entry.key.startsWith(PROTECT_PREFIX)) {
       this.#protect(entry)
     } else if (entry.key.startsWith(PAUSE_PREFIX)) {
       const cluster = entry.key.slice(PAUSE_PREFIX.length)
@@ -197,6 +209,7 @@ export class Control {
    */
   #holdsBack({ key, value }: Entry): boolean {
     if (key === PROTECT_POLICY_KEY) return this.#policy === null
+    if (key === RULE_BOOK_KEY) return this.#rules.length === 0
     const verb = value === null ? 'none' : controlIn(this.#parts.codec, value)?.verb
     return verb === undefined || verb === 'pause' || verb === 'protect'
   }
@@ -290,6 +303,16 @@ function controlIn(codec: Codec, value: Uint8Array): ControlRecord | undefined {
     return record.type === 'Control' ? record : undefined
   } catch {
     return undefined
+  }
+}
+
+/** None for anything else. */
+function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {
+  try {
+    const record = value === null ? null : codec.decode(value)
+    return record?.type === 'RuleBook' ? record.rules : []
+  } catch {
+    return []
   }
 }
 

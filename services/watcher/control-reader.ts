@@ -1,6 +1,6 @@
 /**
  * Follows `control` for relist requests to one cluster's watcher and for other watchers' records
- * about its connection, and `orders` for the users' protections.
+ * about its connection, and `orders` for the users' protections and the policy's rules.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that
  * answers it is finished and acknowledged.
@@ -11,7 +11,7 @@ import type { Entry, Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { CodecError } from '../../ports/record/codec.ts'
-import { PROTECT_PREFIX } from '../../ports/record/control-key.ts'
+import { PROTECT_PREFIX, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Control } from '../../ports/record/service-record.ts'
 import type { WatcherConfig } from './config.ts'
 
@@ -30,7 +30,7 @@ export class ControlReader {
   #saved: bigint
   #connectionAt = -1n
   /** At first, too: it may have changed since it was read. */
-  #isProtected = true
+  #isProjected = true
   /** Of `orders`, next to be read. */
   #nextOrder = 0n
 
@@ -84,14 +84,14 @@ export class ControlReader {
     try {
       const options = { limit: config.controlPage, waitMs: 0 }
       const page = await this.#log.read('orders', 0, this.#nextOrder, options, signal)
-      if (page.entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) this.#isProtected = true
+      if (page.entries.some(({ key }) => isAboutReading(key))) this.#isProjected = true
       this.#nextOrder = page.next
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
       const { end } = await this.#log.bounds('orders', 0)
       // Labels that the log lost are published nevertheless until the graph publishes the
       // protection again: without them it would end the protection of their objects (F39).
-      if (end >= this.#nextOrder) this.#isProtected = true
+      if (end >= this.#nextOrder) this.#isProjected = true
       this.#nextOrder = end
     }
   }
@@ -104,10 +104,10 @@ export class ControlReader {
     return this.#connectionAt
   }
 
-  /** Whether the protections may have changed since the last call. */
-  takeProtected(): boolean {
-    const was = this.#isProtected
-    this.#isProtected = false
+  /** Whether the protections or the rules may have changed since the last call. */
+  takeProjected(): boolean {
+    const was = this.#isProjected
+    this.#isProjected = false
     return was
   }
 
@@ -151,4 +151,9 @@ export class ControlReader {
       throw error
     }
   }
+}
+
+/** By protections and rules follows what is published of objects. */
+function isAboutReading(key: string): boolean {
+  return key === RULE_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
 }

@@ -43,8 +43,8 @@ export interface SessionDeps extends LogDeps {
 }
 
 /**
- * - `reprojected`: other labels and annotations have to be published, so everything has to be
- * listed again.
+ * - `reprojected`: something else has to be published of objects, so each kind that this concerns
+ * has to be listed again. The next session resumes the others (marks.ts).
  */
 export type SessionEnd = 'stopped' | 'rewound' | 'reprojected'
 
@@ -270,7 +270,7 @@ export class Session {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
     if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
-    if (control.takeProtected()) await this.#endIfReprojected()
+    if (control.takeProjected()) await this.#endIfReprojected()
   }
 
   async #endIfReprojected(): Promise<void> {
@@ -278,7 +278,7 @@ export class Session {
     const { cluster, projection } = this.reign
     const read = (): Promise<Projection> => readProjection(log, codec, cluster)
     const now = await untilDone(this.#deps, read, this.#cut.signal)
-    if (projectionDigest(now) === projection) return
+    if (projectionDigest(now) === projectionDigest(projection)) return
     this.#end = 'reprojected'
     this.#scope.end()
   }

@@ -14,7 +14,6 @@ import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { projectionDigest } from '../../ports/record/projection.ts'
 import { assignPartition } from './assignment.ts'
 import type { WatcherConfig } from './config.ts'
 import { DEFAULT_CONFIG } from './config.ts'
@@ -163,9 +162,9 @@ class ClusterWatcher implements Watcher {
     const clusterEpoch = Math.max(marks.clusterEpoch, this.#rewoundIn + 1)
     const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
     const partition = await assignPartition(deps, cluster, marks.partition, signal)
-    const projection = projectionDigest(marks.projection)
+    const { projection } = marks
     const reign = { cluster, epoch, clusterEpoch, projection, partition }
-    this.#deps.server.project(marks.projection)
+    this.#deps.server.project(projection)
     const session = new Session(deps, reign, resumable(marks, reign), signal)
     this.#session = session
     this.#note('info', 'watch started', { epoch, clusterEpoch, partition })

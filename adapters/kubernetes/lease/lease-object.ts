@@ -12,7 +12,7 @@ import { ClusterError } from '../../../ports/cluster.ts'
 import type { Exchange, ExchangeRequest } from '../../../ports/exchange.ts'
 import { isNotFound, parsed, type Reply } from '../answer.ts'
 import { call, failed, PLAIN, refused, unreadable } from '../call.ts'
-import { isJson, type Json } from '../meta.ts'
+import { isJson, type Json } from '../json.ts'
 
 /** The content of a Lease, by any client: users can write anything that the schema allows. */
 export interface LeaseState {

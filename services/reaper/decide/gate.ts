@@ -139,12 +139,13 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
 }
 
 /**
- * Which labels and annotations are read with an object, by a digest: for an object that was read
- * under others it is unknown whether it has these.
+ * Which labels and annotations are read with an object because they may protect it, by a digest:
+ * for an object that was read under others it is unknown whether it has these. What rules read
+ * protects nothing.
  */
 export function marksAskedFor({ guarding }: Facts): string {
   const subjects = guarding.subjects.map(({ subject }) => subject)
-  return projectionDigest(projectionOf(guarding.policy, subjects))
+  return projectionDigest(projectionOf(guarding.policy, subjects, []))
 }
 
 /**

@@ -4,18 +4,25 @@
  *
  * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's
  * own: one that a watcher wrote after it was succeeded covers events that the fold refused. Nor is
- * one believed that was written while other labels and annotations were published: no watch resumes
- * from there. The cluster's own watermark names the partition that has the published records.
+ * one believed that was written while other labels, annotations or fields were published of its
+ * kind: no watch resumes from there. The cluster's own watermark names the partition that has the
+ * published records.
  */
 
 import type { ClusterId, ResourceVersion } from '../../../core/model/object.ts'
 import type { Protection } from '../../../core/model/policy.ts'
+import type { Rule } from '../../../core/model/rule.ts'
 import type { Entry, Log, Produced } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
-import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../../ports/record/control-key.ts'
+import {
+  PROTECT_PREFIX,
+  type Protecting,
+  protectingOf,
+  RULE_BOOK_KEY,
+} from '../../../ports/record/control-key.ts'
 import type { Projection } from '../../../ports/record/projection.ts'
-import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
+import { kindDigest, projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 import type { Control, Watermark } from '../../../ports/record/service-record.ts'
 import { WatcherError } from '../identity.ts'
 import type { KindKey } from './catalog.ts'
@@ -29,7 +36,7 @@ export interface Marks {
   readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
-  /** The labels and annotations to publish for each object now. */
+  /** What to publish of each object now. */
   readonly projection: Projection
 }
 
@@ -59,7 +66,6 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   const watermarks = await readWatermarks(log, codec, cluster)
   const control = await readEpoch(log, codec, cluster)
   const projection = await readProjection(log, codec, cluster)
-  const digest = projectionDigest(projection)
   const own = watermarks.find((mark) => mark.kind === '')
   const clusterEpoch = Math.max(
     FIRST_CLUSTER_EPOCH,
@@ -70,7 +76,7 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   for (const mark of watermarks) {
     if (mark.kind === '') continue
     const isOwn = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
-    const isBelieved = isOwn && mark.projection === digest
+    const isBelieved = isOwn && mark.projection === kindDigest(projection, mark)
     kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
   }
   const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))
@@ -79,7 +85,8 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
 
 /**
  * The labels and annotations by which the policy and users protect, in addition to the built-in
- * marks. A record that cannot be read blocks the reapers.
+ * marks, and what the policy's rules read. A record of a protection that cannot be read blocks the
+ * reapers; where the rules cannot be read nothing is read for them, and they decide nothing.
  */
 export async function readProjection(
   log: Log,
@@ -88,7 +95,9 @@ export async function readProjection(
 ): Promise<Projection> {
   let policy: Protection | null = null
   const subjects: string[] = []
+  let rules: readonly Rule[] = []
   for (const { key, value } of await log.latest('orders', 0)) {
+    if (key === RULE_BOOK_KEY) rules = rulesIn(codec, value)
     if (!key.startsWith(PROTECT_PREFIX)) continue
     const protecting = protectingIn(codec, key, value)
     if (protecting?.type === 'policy') policy = protecting.protection
@@ -98,7 +107,17 @@ export async function readProjection(
       }
     }
   }
-  return projectionOf(policy, subjects)
+  return projectionOf(policy, subjects, rules)
+}
+
+function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {
+  try {
+    const record = value === null ? null : codec.decode(value)
+    return record?.type === 'RuleBook' ? record.rules : []
+  } catch (error) {
+    if (error instanceof CodecError) return []
+    throw error
+  }
 }
 
 function protectingIn(codec: Codec, key: string, value: Entry['value']): Protecting | undefined {
@@ -179,23 +198,27 @@ export interface Reign {
   readonly cluster: ClusterId
   readonly epoch: number
   readonly clusterEpoch: number
-  /** `projectionDigest` of the published fields of each object. */
-  readonly projection: string
+  /** What is published of each object. */
+  readonly projection: Projection
   /** Of `events`: all of the cluster is there. */
   readonly partition: number
 }
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {
   const own = { group: '', kind: '', resource: '', shortNames: [], resourceVersion: '', sync: 0 }
-  const value = codec.encode({ type: 'Watermark', ...reign, ...own })
-  return { key: clusterMarkKey(reign.cluster), value }
+  const { projection, ...term } = reign
+  const digest = projectionDigest(projection)
+  const value = codec.encode({ type: 'Watermark', ...term, ...own, projection: digest })
+  return { key: clusterMarkKey(term.cluster), value }
 }
 
 export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
+  const { projection, ...term } = reign
   const { group, kind, resource, shortNames, resourceVersion, sync } = mark
   const value = codec.encode({
     type: 'Watermark',
-    ...reign,
+    ...term,
+    projection: kindDigest(projection, mark),
     group,
     kind,
     resource,
@@ -203,5 +226,5 @@ export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
     resourceVersion,
     sync,
   })
-  return { key: kindMarkKey(reign.cluster, kindKey(mark)), value }
+  return { key: kindMarkKey(term.cluster, kindKey(mark)), value }
 }
