@@ -1,20 +1,22 @@
 /**
- * The current pauses and protections from `orders`, and from `control` for each cluster: whether it
- * is connected, and its epoch. The reaper itself follows both, so that a pause does not queue
- * behind commands.
+ * The current pauses, protections and enforced rules from `orders`, and from `control` for each
+ * cluster: whether it is connected, and its epoch. The reaper itself follows both, so that a pause
+ * does not queue behind commands.
  *
  * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a
- * cluster as not connected, protection as of everything. So does one that may have been given since
- * either was last read: no command is based on a state older than `controlFreshMs`. A directive
- * that is lost with the end of `orders` holds until it is revoked (F39).
+ * cluster as not connected, protection as of everything, a rule as suspended. So does one that may
+ * have been given since either was last read: no command is based on a state older than
+ * `controlFreshMs`. A directive that is lost with the end of `orders` holds until it is revoked
+ * (F39).
  *
- * Not here: requests to relist (the watcher reads those), the effect of a pause (gate.ts).
+ * Not here: requests to relist (the watcher reads those), the effect of a pause (gate.ts), what is
+ * said of rules (rule-orders.ts).
  */
 import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
 import { scopeFlag } from '../../core/graph/scope-flag.ts'
+import type { CommandRule } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
 import { readSubject } from '../../core/model/subject.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
@@ -30,6 +32,7 @@ import type { Projection } from '../../ports/record/projection.ts'
 import { projectionOf } from '../../ports/record/projection.ts'
 import type { Control as ControlRecord } from '../../ports/record/service-record.ts'
 import type { LogRetry } from '../../runtime/retry.ts'
+import { isAboutRules, RuleOrders } from './rule-orders.ts'
 
 interface Connection {
   readonly isConnected: boolean
@@ -69,11 +72,11 @@ export class Control {
   readonly #unclear = new Set<string>()
   #policy: Protection | null = null
   #mode: Mode | null = null
-  /** The policy's; none where they cannot be read. */
-  #rules: readonly Rule[] = []
+  readonly #ruleOrders: RuleOrders
 
   constructor(parts: ControlParts) {
     this.#parts = parts
+    this.#ruleOrders = new RuleOrders(parts.codec)
     this.#orders = new CompactedTopic('orders', parts, {
       current: (entries, isCut) => this.#currentOrders(entries, isCut),
       added: (entries) => this.#addedOrders(entries),
@@ -105,6 +108,11 @@ export class Control {
     return isFresh ? '' : 'whether it is paused cannot be read'
   }
 
+  /** Why no command of this rule may be carried out; empty when it may. */
+  ruleBecause(rule: CommandRule): string {
+    return this.#ruleOrders.because(rule)
+  }
+
   /**
    * As the policy has it, whatever policy a command was given under; `enforce` where none was
    * published.
@@ -129,7 +137,7 @@ export class Control {
    */
   projection(cluster: ClusterId): Projection {
     const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)
-    return projectionOf(this.#policy, subjects, this.#rules)
+    return projectionOf(this.#policy, subjects, this.#ruleOrders.rules)
   }
 
   isConnected(cluster: ClusterId): boolean {
@@ -142,7 +150,10 @@ export class Control {
 
   #currentOrders(entries: readonly Entry[], isCut: boolean): void {
     if (!isCut) this.#forgetOrders()
-    for (const entry of entries) if (!isCut || this.#holdsBack(entry)) this.#obey(entry)
+    for (const entry of entries) {
+      if (isAboutRules(entry.key)) this.#ruleOrders.obey(entry, isCut)
+      else if (!isCut || this.#holdsBack(entry)) this.#obey(entry)
+    }
     this.#parts.onProtected()
   }
 
@@ -167,12 +178,12 @@ export class Control {
     this.#unclear.clear()
     this.#policy = null
     this.#mode = null
-    this.#rules = []
+    this.#ruleOrders.forget()
   }
 
   #obey(entry: Entry): void {
-    if (entry.key === RULE_BOOK_KEY) {
-      this.#rules = rulesIn(this.#parts.codec, entry.value)
+    if (isAboutRules(entry.key)) {
+      this.#ruleOrders.obey(entry)
     } else if (entry.key.startsWith(PROTECT_PREFIX)) {
       this.#protect(entry)
     } else if (entry.key.startsWith(PAUSE_PREFIX)) {
@@ -209,7 +220,6 @@ export class Control {
    */
   #holdsBack({ key, value }: Entry): boolean {
     if (key === PROTECT_POLICY_KEY) return this.#policy === null
-    if (key === RULE_BOOK_KEY) return this.#rules.length === 0
     const verb = value === null ? 'none' : controlIn(this.#parts.codec, value)?.verb
     return verb === undefined || verb === 'pause' || verb === 'protect'
   }
@@ -303,16 +313,6 @@ function controlIn(codec: Codec, value: Uint8Array): ControlRecord | undefined {
     return record.type === 'Control' ? record : undefined
   } catch {
     return undefined
-  }
-}
-
-/** None for anything else. */
-function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {
-  try {
-    const record = value === null ? null : codec.decode(value)
-    return record?.type === 'RuleBook' ? record.rules : []
-  } catch {
-    return []
   }
 }
 

@@ -216,6 +216,7 @@ function factsOf(
   { control, locks, barring, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
+  const rule = command.type === 'DeleteObject' ? command.rule : null
   const nowMs = clock.monotonicMs()
   return {
     isReachable: troubledMs !== undefined,
@@ -229,6 +230,7 @@ function factsOf(
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,
     policyMode: control.policyMode(),
+    ruleBecause: rule === null ? '' : control.ruleBecause(rule),
     unlocked: locks?.lacking(id),
   }
 }

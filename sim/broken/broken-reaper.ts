@@ -26,6 +26,69 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'the gate does not ask whether a rule is suspended',
+    mistake: 'a person suspends a rule, and what it has commanded is deleted',
+    changes: [
+      {
+        file: 'services/reaper/decide/gate.ts',
+        function: 'hindrance',
+        body: ["return original(command, { ...facts, ruleBecause: '' }, bounds)"],
+      },
+    ],
+    by: {
+      file: 'services/reaper/decide/gate.test.ts',
+      test: "a rule's command of a rule that is suspended: suspended",
+    },
+  },
+  {
+    name: 'a rule is known by its name',
+    mistake: 'a command of a rule as it was before is carried out by the order for another one',
+    changes: [
+      {
+        file: 'services/reaper/rule-orders.ts',
+        function: 'RuleOrders.because',
+        body: [
+          'const rule = this.rules.find((each) => each.name === name)',
+          'return original({ name, digest: rule === undefined ? digest : digestOf(rule) })',
+        ],
+      },
+    ],
+    by: { file: 'services/reaper/rule-orders.test.ts', test: 'a policy that changed it: not' },
+  },
+  {
+    name: 'a rule follows the object',
+    mistake: 'what was renewed since the rule decided is deleted, since its owners are the same',
+    changes: [
+      {
+        file: 'services/reaper/decide/settle.ts',
+        function: 'isAsJudged',
+        body: [
+          "const isDelete = command.type === 'DeleteObject'",
+          'return original(isDelete ? { ...command, rule: null } : command, object)',
+        ],
+      },
+    ],
+    by: {
+      file: 'services/reaper/rule-command.test.ts',
+      test: 'deletes nothing that was written since the rule decided, with the same owners',
+    },
+  },
+  {
+    name: 'a lost end of orders permits what it permitted before',
+    mistake: 'a reaper forgets a suspension that orders lost',
+    changes: [
+      {
+        file: 'services/reaper/rule-orders.ts',
+        function: 'RuleOrders.obey',
+        body: ['original(entry)'],
+      },
+    ],
+    by: {
+      file: 'services/reaper/rule-command.test.ts',
+      test: 'deletes by no rule that orders lost the suspension of (F39)',
+    },
+  },
+  {
     name: 'a patch removes by its place what it cannot compare',
     mistake: 'where the list has moved meanwhile, another owner is taken off',
     changes: [

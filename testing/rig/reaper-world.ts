@@ -23,11 +23,17 @@ import type {
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import { type Mode, type Protection, policyFor } from '../../core/model/policy.ts'
+import { type Rule, ruleDigest } from '../../core/model/rule.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Produced } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { PROTECT_POLICY_KEY, protectKey } from '../../ports/record/control-key.ts'
-import type { Control } from '../../ports/record/service-record.ts'
+import {
+  PROTECT_POLICY_KEY,
+  protectKey,
+  RULE_BOOK_KEY,
+  ruleOrderKey,
+} from '../../ports/record/control-key.ts'
+import type { Control, RuleBook, RuleOrder } from '../../ports/record/service-record.ts'
 import type { ArchiveSettings } from '../../runtime/archive/archive-record.ts'
 import type { ReaperConfig } from '../../services/reaper/config.ts'
 import type { Result } from '../../services/reaper/decide/result.ts'
@@ -155,6 +161,28 @@ export class World {
     const { protection: none } = policyFor(mode, 'parity')
     const protection = { ...none, ...more }
     await this.#tellControl(PROTECT_POLICY_KEY, { verb: 'protect', protection, mode, cluster: '' })
+  }
+
+  /** The policy has just these rules. */
+  async rules(...rules: readonly Rule[]): Promise<void> {
+    await this.#tellRules(RULE_BOOK_KEY, { type: 'RuleBook', rules, who: 'test' })
+  }
+
+  async enforceRule(rule: Rule): Promise<void> {
+    await this.#tellRule(rule, ruleDigest(rule))
+  }
+
+  async suspendRule(rule: Rule): Promise<void> {
+    await this.#tellRule(rule, '')
+  }
+
+  async #tellRule({ name }: Rule, digest: string): Promise<void> {
+    const order: RuleOrder = { type: 'RuleOrder', name, digest, who: 'ann', why: 'a test' }
+    await this.#tellRules(ruleOrderKey(name), order)
+  }
+
+  async #tellRules(key: string, record: RuleBook | RuleOrder): Promise<void> {
+    await this.log.append('orders', 0, [{ key, value: this.codec.encode(record) }])
   }
 
   async #tellControl(key: string, more: Partial<Control> & Pick<Control, 'verb'>): Promise<void> {

@@ -15,6 +15,8 @@ import type {
   WarnObject,
 } from '../../core/model/command.ts'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
+import { type Rule, ruleDigest } from '../../core/model/rule.ts'
+import { ruleIn } from '../model/rule-notation.ts'
 
 export const CLUSTER = 'c1'
 
@@ -89,6 +91,19 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     rule: null,
     ...more,
   }
+}
+
+export const RULE: Rule = ruleIn('old pod 60')
+
+/** By a rule, of an object without owners. */
+export function deleteByRule(more: Partial<DeleteObject> = {}, rule: Rule = RULE): DeleteObject {
+  return deleteObject({
+    evidence: 'rule',
+    references: [],
+    owners: [],
+    rule: { name: rule.name, digest: ruleDigest(rule) },
+    ...more,
+  })
 }
 
 export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDependent {

@@ -2,14 +2,16 @@
  * The gate's rules, one row each: facts that block, owners that are verified, live GETs that
  * disprove.
  */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from '../../../core/model/command.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import {
   CLAIM,
+  deleteByRule,
   deleteObject,
+  OWNER,
   object,
   orphanDependent,
   POD,
@@ -33,6 +35,7 @@ const FINE: Facts = {
     subjects: [],
     namespacesWhereUnseen: [],
   },
+  ruleBecause: '',
   isUnbroken: true,
   mode: 'enforce',
   policyMode: 'enforce',
@@ -75,6 +78,58 @@ for (const [what, more, reason] of facts) {
     }
   })
 }
+
+const RULED = { name: 'old', digest: 'd' }
+const byRule: readonly (readonly [string, Command, Partial<Facts>, string | undefined])[] = [
+  ['of an object without owners', deleteByRule(), {}, undefined],
+  ['of an object that has some', deleteByRule({ references: [OWNER] }), {}, undefined],
+  ['of a rule that is suspended', deleteByRule(), { ruleBecause: 'suspended' }, 'suspended'],
+  ['while all is paused', deleteByRule(), { pausedBecause: 'paused' }, 'paused'],
+  ['that names no uid', deleteByRule({ target: { ...POD, uid: '' } }), {}, 'names no uid'],
+  [
+    'that names no version',
+    deleteByRule({ target: { ...POD, resourceVersion: '' } }),
+    {},
+    'names no resourceVersion',
+  ],
+  ['that names no rule', deleteByRule({ rule: null }), {}, 'has evidence of a rule and names none'],
+  ['without the evidence of one', deleteObject({ rule: RULED }), {}, 'or names one without it'],
+  [
+    'that orphans by one',
+    orphanDependent({ evidence: 'rule' }),
+    {},
+    'has evidence of a rule and names none',
+  ],
+  [
+    'that removes a finalizer by one',
+    removeFinalizer({ evidence: 'rule' }),
+    {},
+    'has evidence of a rule and names none',
+  ],
+]
+
+for (const [what, command, more, reason] of byRule) {
+  test(`a rule's command ${what}: ${reason ?? 'goes'}`, () => {
+    const pass = judge(command, { ...FINE, ...more }, BOUNDS)
+    if (reason === undefined) return deepEqual(pass, { type: 'Go', dryRun: false })
+    ok(pass.type === 'Blocked' && pass.reason.includes(reason) && !pass.isSpared, `${pass.type}`)
+  })
+}
+
+test('no other command asks whether a rule is enforced', () => {
+  for (const command of verbs) {
+    deepEqual(judge(command, { ...FINE, ruleBecause: 'suspended' }, BOUNDS), {
+      ...{ type: 'Go', dryRun: false },
+    })
+  }
+})
+
+test('spares what a rule would delete and a user protects', () => {
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '', scope: '' }
+  const guarding = { ...FINE.guarding, subjects: [subject] }
+  const pass = judge(deleteByRule(), { ...FINE, guarding }, BOUNDS)
+  ok(pass.type === 'Blocked' && pass.isSpared)
+})
 
 const CONFIG_MAP = ofKind('ConfigMap')
 const WIDGET = { ...ofKind('Widget'), apiVersion: 'example.com/v1' }

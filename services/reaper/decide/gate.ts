@@ -48,6 +48,11 @@ export interface Facts {
   /** The present protection. */
   readonly guarding: Guarding
   /**
+   * Why no command of the command's rule may be carried out now. Empty where it may, and for a
+   * command without a rule.
+   */
+  readonly ruleBecause: string
+  /**
    * Since the deciding event was on the log this reaper has run, and no call to the cluster has
    * failed: it cannot have been restored unseen.
    */
@@ -118,6 +123,7 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   }
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
+  if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
@@ -164,12 +170,20 @@ function needsApproval(command: Command): boolean {
   return !mayBe || command.approvedBy === ''
 }
 
+function isByRule(command: Command): boolean {
+  return command.type === 'DeleteObject' && command.rule !== null
+}
+
 /**
  * An empty precondition is none to an API server, so a command without its guard is refused here
- * (I2, I4).
+ * (I2, I4). That of a rule has no owners to verify, and perhaps no references: its guard is the
+ * version that it was judged by.
  */
 function missingGuard(command: Command): string | undefined {
   const { target } = command
+  if (isByRule(command) !== (command.evidence === 'rule')) {
+    return 'the command has evidence of a rule and names none, or names one without it'
+  }
   if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
   if (target.uid === '') return 'the command names no uid'
   if (command.type === 'RemoveFinalizer') {
@@ -181,6 +195,7 @@ function missingGuard(command: Command): string | undefined {
   if (command.type === 'OrphanDependent' && !dropsListed(command)) {
     return 'the command drops no reference, or one that it does not list'
   }
+  if (isByRule(command)) return undefined
   const { references, listDigest } = command
   if (references.length === 0 && listDigest === null) return 'the object had no owner references'
   const { freshness, owners } = command

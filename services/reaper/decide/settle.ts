@@ -230,6 +230,8 @@ function stillNamed(command: OrphanDependent, { ownerReferences }: ObjectMeta): 
 function isAsJudged(command: Effect, object: ObjectMeta): boolean {
   switch (command.type) {
     case 'DeleteObject':
+      // A rule decided by fields, too, of which only the version is known here.
+      if (command.rule !== null) return object.resourceVersion === command.target.resourceVersion
       return hasReferences(object, command) && hasFinalizers(object, command.finalizers)
     case 'OrphanDependent':
       return hasReferences(object, command)

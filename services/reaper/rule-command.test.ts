@@ -1,0 +1,124 @@
+/**
+ * Commands of rules in a reaper: carried out while an order enforces the rule as it is, up to the
+ * moment of the call, and for the version of the object that the rule decided by.
+ */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DeleteObject } from '../../core/model/command.ts'
+import type { CommandSettled } from '../../core/model/event.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { deleteByRule, RULE } from '../../testing/rig/reaper.ts'
+import { World } from '../../testing/rig/reaper-world.ts'
+
+const CHANGED = ruleIn('old pod 90')
+
+function byRule(world: World, object: ObjectMeta): DeleteObject {
+  const { evidence, owners, rule } = deleteByRule()
+  return world.deleteOf(object, { evidence, owners, rule })
+}
+
+async function outcomes(world: World, count: number): Promise<readonly string[]> {
+  const results = (await world.settled(count)) as readonly CommandSettled[]
+  return results.map(({ outcome, reason }) => `${outcome} ${reason}`.trim())
+}
+
+async function enforced(): Promise<World> {
+  const world = await World.open()
+  await world.rules(RULE)
+  await world.enforceRule(RULE)
+  return world
+}
+
+test('deletes by a rule that is enforced, an object without owners', async () => {
+  const world = await enforced()
+  await world.command(byRule(world, await world.create('pod')))
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['done'])
+  equal(world.exists('pod'), false)
+  await running.stop()
+})
+
+const stops: readonly (readonly [string, (world: World) => Promise<void>, RegExp])[] = [
+  ['suspended', (world) => world.suspendRule(RULE), /^blocked rule old is suspended by ann/],
+  ['changed', (world) => world.rules(CHANGED), /^blocked rule old is another by now/],
+  ['removed', (world) => world.rules(), /^blocked the policy has no rule old by now/],
+]
+
+for (const [what, stop, reason] of stops) {
+  test(`makes no call for a rule that was ${what} since`, async () => {
+    const world = await enforced()
+    const running = world.start()
+    await world.command(byRule(world, await world.create('a')))
+    deepEqual(await outcomes(world, 1), ['done'])
+    const command = byRule(world, await world.create('b'))
+    await stop(world)
+    await world.clock.advance(1_000)
+    world.calls()
+    await world.command(command)
+    match((await outcomes(world, 2))[1] ?? '', reason)
+    deepEqual(world.calls(), {})
+    await running.stop()
+  })
+
+  test(`does not go on by a rule that is ${what} while it reads the object`, async () => {
+    const world = await enforced()
+    // The object is read first.
+    await world.protect('label/a=b')
+    await world.command(byRule(world, await world.create('pod')))
+    const handle = world.server.handle.bind(world.server)
+    world.server.handle = async (request, signal) => {
+      if (request.method === 'GET' && request.path.includes('/configmaps/')) {
+        await stop(world)
+        await world.clock.advance(1_000)
+      }
+      return await handle(request, signal)
+    }
+    const running = world.start()
+    match((await outcomes(world, 1))[0] ?? '', reason)
+    equal(world.exists('pod'), true)
+    deepEqual(world.calls()['DELETE'], undefined)
+    await running.stop()
+  })
+}
+
+test('deletes nothing that was written since the rule decided, with the same owners', async () => {
+  const world = await enforced()
+  const command = byRule(world, await world.create('pod'))
+  await world.patch('pod', { annotations: { other: 'yes' } })
+  await world.command(command)
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['stale changed since it was judged'])
+  equal(world.exists('pod'), true)
+  await running.stop()
+})
+
+test('carries out all else while rules cannot be read', async () => {
+  const world = await enforced()
+  await world.log.append('orders', 0, [{ key: 'rule/old', value: new Uint8Array([1]) }])
+  await world.command(world.deleteOf(await world.dependent('pod')))
+  await world.command(byRule(world, await world.create('other')))
+  const running = world.start()
+  deepEqual([...(await outcomes(world, 2))].sort(), [
+    'blocked the rules, or the orders to enforce them, cannot be read',
+    'done',
+  ])
+  await running.stop()
+})
+
+test('deletes by no rule that orders lost the suspension of (F39)', async () => {
+  const world = await enforced()
+  const { end } = await world.log.bounds('orders', 0)
+  await world.suspendRule(RULE)
+  const running = world.start()
+  await world.clock.advance(1_000)
+  world.log.cutOff('orders', 0, end)
+  await world.clock.advance(1_000)
+  await world.command(byRule(world, await world.create('pod')))
+  match((await outcomes(world, 1))[0] ?? '', /^blocked rule old is suspended/)
+  await world.enforceRule(RULE)
+  await world.clock.advance(1_000)
+  await world.command(byRule(world, await world.read('pod')))
+  equal((await outcomes(world, 2))[1], 'done')
+  await running.stop()
+})
