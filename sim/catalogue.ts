@@ -120,7 +120,7 @@ export const EXPECTED: Rows = {
   F35: 'Versions decide, not the order; counts and hashes at each relist find the rest.',
   F36: 'Counts and hashes at each relist find what was lost.',
   F38: 'Appends wait in bounded queues; after an unknown outcome a task is taken over again, and a commit is never retried.',
-  F39: 'A process that has seen more than the log holds says so and ends. Pauses and protection that `orders` lost are published again; reapers keep those that they knew. What people order from then on comes into force.',
+  F39: 'A process that has seen more than the log holds says so and ends. Pauses, protection and suspensions of rules that `orders` lost are published again, and no order that permits deletes; reapers keep those that they knew. What people order from then on comes into force.',
   F40: 'The reader does not skip: it says what is missing and ends, and a person restores a backup or begins with an empty log.',
   F41: 'It is refused, with a sentence that says what to do.',
   F42: 'The start is refused; a topic with entries keeps its number of partitions.',

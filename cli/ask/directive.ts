@@ -107,6 +107,8 @@ const DONE: Readonly<Record<string, string>> = {
   approve: 'Approved',
   reject: 'Rejected',
   'close-breaker': 'Closed',
+  'enforce-rule': 'Enforced',
+  'suspend-rule': 'Suspended',
   'confirm-clock': 'Confirmed',
 }
 

@@ -15,6 +15,7 @@ import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { codec, contentOf, taskStore } from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
@@ -165,6 +166,39 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
   const said = (await log.latest('orders', 0)).find(({ key }) => key === PROTECT_POLICY_KEY)
   const control = codec.decode(said?.value ?? new Uint8Array())
   equal(control.type === 'Control' && control.mode, 'enforce')
+})
+
+test('rules are published to the reapers before they are folded, and where they differ', async (t) => {
+  const log = memoryLog(2)
+  const coordinator = new MemoryCoordinator(2)
+  const said = async (): Promise<string[]> => {
+    const { entries } = await log.read('orders', 0, 0n, { limit: 100, waitMs: 0 })
+    const records = entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
+    return records.flatMap((each) => {
+      if (each.type === 'RuleBook') return `book ${each.rules.map(({ name }) => name)}`
+      return each.type === 'PolicyChanged'
+        ? `policy ${each.policy.rules.map(({ name }) => name)}`
+        : []
+    })
+  }
+  const folded = (process: Process, count: number): boolean =>
+    process.graph.tasks.length === 2 &&
+    isFolding(process) &&
+    process.graph.tasks.every(
+      ({ store }) => policyOf(readerOf(store, codec)).policy.rules.length === count,
+    )
+  const ruled = { ...POLICY, rules: [ruleIn('old pod 60')] }
+  const first = start(t, log, coordinator, 'http://one', systemClock(), ruled)
+  await until(() => folded(first, 1))
+  await first.stop()
+  deepEqual(await said(), ['book old', 'policy old', 'policy old'])
+  const again = start(t, log, coordinator, 'http://one', systemClock(), ruled)
+  await until(() => folded(again, 1))
+  await again.stop()
+  equal((await said()).length, 3)
+  const without = start(t, log, coordinator, 'http://one', systemClock())
+  await until(() => folded(without, 0))
+  deepEqual((await said()).slice(3), ['book ', 'policy ', 'policy '])
 })
 
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {

@@ -16,7 +16,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
+import { PROTECT_POLICY_KEY, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { Backoff } from '../../runtime/retry.ts'
@@ -217,9 +217,10 @@ export interface PolicyPlace extends Pick<Task, 'partition' | 'store'> {
 }
 
 /**
- * Appends a `PolicyChanged` if the last one folded differs; before it publishes its mode to
- * reapers, so that a softer one stops what is on its way, and to reapers and watchers what it
- * protects. Call it once the task is restored. Answers with the policy that it replaces, if any.
+ * Appends a `PolicyChanged` if the last one folded differs; before it publishes its mode and its
+ * rules to reapers, so that a softer one, or one without a rule, stops what is on its way, and to
+ * reapers and watchers what it protects and what its rules read. Call it once the task is restored.
+ * Answers with the policy that it replaces, if any.
  */
 export async function ensurePolicy(
   { log, codec, partition, store }: PolicyPlace,
@@ -228,7 +229,7 @@ export async function ensurePolicy(
 ): Promise<Policy | undefined> {
   const folded = policyOf(readerOf(store, codec))
   const why = 'asked for at start'
-  await publishProtection({ log, codec }, policy, who, why)
+  await publishPolicy({ log, codec }, policy, who, why)
   const bytesOf = (each: Policy): Uint8Array =>
     codec.encode({ type: 'PolicyChanged', policy: each, who, why })
   const value = bytesOf(policy)
@@ -247,21 +248,31 @@ export function policyName(policy: Policy): string {
   return `${policy.mode} ${policy.preset} (${digest})`
 }
 
-async function publishProtection(
+/** What is published already is not published again. */
+async function publishPolicy(
   { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
-  { protection, mode }: Policy,
+  { protection, mode, rules }: Policy,
   who: string,
   why: string,
 ): Promise<void> {
   const nothing = { cluster: '', kind: null, number: 0, connected: false }
-  const value = codec.encode({
+  const control = codec.encode({
     ...{ type: 'Control', verb: 'protect', ...nothing },
     ...{ protection, mode, who, why },
   })
+  const book = codec.encode({ type: 'RuleBook', rules, who })
+  const records = [
+    { key: RULE_BOOK_KEY, value: book },
+    { key: PROTECT_POLICY_KEY, value: control },
+  ]
   const latest = await log.latest('orders', 0)
-  const published = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value
-  if (published != null && isSame(published, value)) return
-  await log.append('orders', 0, [{ key: PROTECT_POLICY_KEY, value }])
+  const changed = records.filter(({ key, value }) => {
+    const published = latest.find((each) => each.key === key)?.value
+    // No book and one without rules permit the same.
+    if (published == null) return key !== RULE_BOOK_KEY || rules.length > 0
+    return !isSame(published, value)
+  })
+  if (changed.length > 0) await log.append('orders', 0, changed)
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

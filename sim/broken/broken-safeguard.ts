@@ -355,6 +355,74 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'an order of a rule is over for the fold alone',
+    mistake: 'a reaper that reads what orders has left after a loss carries out a suspended rule',
+    changes: [
+      {
+        file: 'services/graph/orders/order-keeper.ts',
+        function: 'endedOrders',
+        body: ['return []'],
+      },
+    ],
+    by: {
+      file: 'services/graph/orders/order-keeper.test.ts',
+      test: 'one that was suspended since is ended (F39)',
+    },
+  },
+  {
+    name: 'a lost order of a rule is said again',
+    mistake: 'a rule that a person suspends just then is enforced again at the reapers',
+    changes: [
+      {
+        file: 'services/graph/orders/order-keeper.ts',
+        function: 'endedOrders',
+        body: [
+          'const ended = original({ task, codec }, said)',
+          'const { rules } = directivesOf(readerOf(task.store, codec))',
+          'const again = rules.map(({ name, digest }) => {',
+          "  const order = { type: 'RuleOrder', name, digest, who: '', why: WHY }",
+          '  return { key: RULE_PREFIX + name, value: codec.encode(order) }',
+          '})',
+          'return [...ended, ...again]',
+        ],
+      },
+    ],
+    by: {
+      file: 'services/graph/orders/order-keeper.test.ts',
+      test: 'nor in place of a suspension that the fold may have later',
+    },
+  },
+  {
+    name: 'a suspension comes to the reapers last',
+    mistake: 'a rule goes on until every partition has the order',
+    changes: [
+      {
+        file: 'services/graph/orders/directive-http.ts',
+        function: 'isStopping',
+        body: ["return verb !== 'suspend-rule' && original({ verb })"],
+      },
+    ],
+    by: {
+      file: 'services/graph/orders/directive-http.test.ts',
+      test: 'a rule is suspended at the reapers first, and enforced there last',
+    },
+  },
+  {
+    name: 'reapers are not told of the rules',
+    mistake: 'a policy without a rule does not stop what the rule has commanded',
+    changes: [
+      {
+        file: 'services/graph/graph.ts',
+        function: 'publishPolicy',
+        body: ['await original({ log, codec }, { protection, mode, rules: [] }, who, why)'],
+      },
+    ],
+    by: {
+      file: 'services/graph/graph.test.ts',
+      test: 'rules are published to the reapers before they are folded, and where they differ',
+    },
+  },
+  {
     name: 'what was never seen is not held',
     mistake: 'a dependent that a restore brought back before its owner goes at once',
     changes: [

@@ -17,6 +17,8 @@ export const VERBS = [
   'approve',
   'reject',
   'close-breaker',
+  'enforce-rule',
+  'suspend-rule',
   'confirm-clock',
 ] as const
 export type Verb = (typeof VERBS)[number]
@@ -69,6 +71,12 @@ export const PROMISES: Readonly<Record<Verb, ByMode>> = {
     'dry-run': kept('In mode dry-run nothing is deleted: what it releases is only tried.'),
     enforce: KEPT,
   },
+  'enforce-rule': {
+    observe: vain('no rule deletes anything'),
+    'dry-run': kept('In mode dry-run nothing is deleted: what it releases is only tried.'),
+    enforce: KEPT,
+  },
+  'suspend-rule': { observe: idle('a rule deletes'), 'dry-run': KEPT, enforce: KEPT },
   'confirm-clock': { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
 }
 

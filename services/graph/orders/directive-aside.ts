@@ -7,7 +7,7 @@
  *
  * Not here: carrying it out (directive-http.ts).
  */
-import { directivesOf, type StateReader } from '../../../core/graph/graph.ts'
+import { directivesOf, policyOf, type StateReader } from '../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
 import type { Kind } from '../../../core/model/state.ts'
 import { readSubject } from '../../../core/model/subject.ts'
@@ -44,6 +44,10 @@ export async function asideOf(
       })
     case 'close-breaker':
       return await closed(clusters, cluster)
+    case 'enforce-rule':
+      return isEnforcedIn(clusters, order) ? ' It was enforced already, as it is.' : ''
+    case 'suspend-rule':
+      return suspended(clusters, order)
     case 'protect':
       return await unknownSubject(clusters, query, order.subject, cluster)
     case 'pause':
@@ -52,6 +56,23 @@ export async function asideOf(
     case 'confirm-clock':
       return ''
   }
+}
+
+/** As every partition here has it. */
+function isEnforcedIn(clusters: Clusters, { subject, digest }: Order): boolean {
+  const readers = clusters.readers()
+  const has = (reader: StateReader): boolean =>
+    directivesOf(reader).rules.some(({ name, digest: of }) => name === subject && of === digest)
+  return readers.length > 0 && readers.every(has)
+}
+
+function suspended(clusters: Clusters, { subject }: Order): string {
+  const readers = clusters.readers()
+  if (readers.length === 0) return ''
+  const isNamed = ({ name }: { readonly name: string }): boolean => name === subject
+  if (readers.some((reader) => directivesOf(reader).rules.some(isNamed))) return ''
+  const isKnown = readers.some((reader) => policyOf(reader).policy.rules.some(isNamed))
+  return isKnown ? ' It was not enforced.' : ` But no rule ${subject} is known: check the spelling.`
 }
 
 /** The clusters, empty for all, for which such an order is in effect. */

@@ -7,13 +7,20 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { factsOf } from '../../../core/graph/facts.ts'
 import type { Directive } from '../../../core/model/event.ts'
+import { ruleDigest } from '../../../core/model/rule.ts'
 import { AppendTime } from '../../../ports/append-time.ts'
-import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
-import type { Control } from '../../../ports/record/service-record.ts'
+import {
+  pauseKey,
+  protectKey,
+  RULE_BOOK_KEY,
+  ruleOrderKey,
+} from '../../../ports/record/control-key.ts'
+import type { Control, RuleOrder } from '../../../ports/record/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { serveEndpoint } from '../../../runtime/http/endpoint.ts'
 import { setPrincipal } from '../../../runtime/http/principal.ts'
 import { checked } from '../../../testing/answer-check.ts'
+import { ruleIn } from '../../../testing/model/rule-notation.ts'
 import {
   appendAll,
   assign,
@@ -44,6 +51,9 @@ interface Rig {
   held(): Promise<HeldPlan>
   directives(): Promise<readonly Directive[]>
   control(key: string): Promise<Control | undefined>
+  /** The digest of the order of that rule, as reapers read it. */
+  ruleOrder(name: string): Promise<string | undefined>
+  say(key: string, value: Uint8Array): Promise<void>
 }
 
 /** The header that names the user of a request. */
@@ -133,6 +143,13 @@ async function rigFor(
       const { entries } = await log.read('orders', 0, 0n, { limit: 10_000, waitMs: 0 })
       const all = entries.map(({ value }) => codec.decode(value as Uint8Array))
       return all.filter((event): event is Directive => event.type === 'Directive')
+    },
+    async ruleOrder(name) {
+      const entry = (await log.latest('orders', 0)).find(({ key }) => key === ruleOrderKey(name))
+      return entry?.value == null ? undefined : (codec.decode(entry.value) as RuleOrder).digest
+    },
+    async say(key, value) {
+      await log.append('orders', 0, [{ key, value }])
     },
     async control(key) {
       const entry = (await log.latest('orders', 0)).find((each) => each.key === key)
@@ -299,6 +316,112 @@ test('what protects nothing can be taken back as it was written', async (t) => {
   equal((await rig.order({ verb: 'unprotect', subject: 'kind/pods' })).status, 200)
 })
 
+const RULE = 'rule old pod 60'
+const OLD = ruleDigest(ruleIn('old pod 60'))
+const ENFORCE = {
+  verb: 'enforce-rule',
+  subject: 'old',
+  digest: OLD,
+  why: 'read it',
+  claimed: 'ann',
+}
+const SUSPEND = { verb: 'suspend-rule', subject: 'old' }
+
+async function effectOf(response: Promise<Response>): Promise<string> {
+  const { effective, detail } = (await (await response).json()) as Record<string, string>
+  return effective ?? detail ?? ''
+}
+
+test('a rule is suspended at the reapers first, and enforced there last', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell([RULE])
+  rig.appended.length = 0
+  const enforced = await rig.order(ENFORCE)
+  equal(enforced.status, 200)
+  const { about, effective } = (await enforced.json()) as DirectiveAnswer
+  equal(about, 'rule old in all clusters (test)')
+  equal(
+    effective,
+    'What is due by it is judged again now, and deleted unless something else holds it. Confirmed by 1 of 1 partition.',
+  )
+  deepEqual(rig.appended, ['orders order', 'events directive', 'orders rule'])
+  equal(await rig.ruleOrder('old'), OLD)
+  rig.appended.length = 0
+  equal(
+    await effectOf(rig.order(SUSPEND)),
+    'No new deletes by it from 2 s from now: it is in dry run. Confirmed by 1 of 1 partition.',
+  )
+  deepEqual(rig.appended, ['orders rule', 'orders order', 'events directive'])
+  equal(await rig.ruleOrder('old'), '')
+  deepEqual(
+    (await rig.directives()).map(({ verb, cluster, subject, digest, who, why }) => {
+      return [verb, cluster, subject, digest, who, why]
+    }),
+    [
+      ['enforce-rule', '', 'old', OLD, 'local:ann', 'read it'],
+      ['suspend-rule', '', 'old', null, 'local:somebody', ''],
+    ],
+  )
+})
+
+test('only the rule that was read is enforced, and who names no rule reads which there are', async (t) => {
+  const rig = await rigFor(t)
+  equal((await rig.order(ENFORCE)).status, 404)
+  await rig.tell([RULE, 'rule jobs job 60'])
+  const before = rig.appended.length
+  const unknown = await rig.order({ ...ENFORCE, subject: 'odl' })
+  equal(unknown.status, 404)
+  match(await unknown.text(), /there is no rule odl; rules: old, jobs/)
+  await rig.tell(['rule old pod 90'])
+  const changed = await rig.order(ENFORCE)
+  equal(changed.status, 409)
+  match(
+    await effectOf(Promise.resolve(changed)),
+    /^the rule is another by now: read it with "kinfold rules explain old", then enforce that one$/,
+  )
+  equal(rig.appended.length, before + 2, 'beside the policy')
+  equal(await rig.ruleOrder('old'), undefined)
+})
+
+test('who gives an order about a rule twice is told so, and reapers read it again', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell([RULE])
+  match(await effectOf(rig.order(SUSPEND)), / It was not enforced\.$/)
+  match(
+    await effectOf(rig.order({ ...SUSPEND, subject: 'odl' })),
+    / But no rule odl is known: check/,
+  )
+  match(await effectOf(rig.order(ENFORCE)), /1 partition\.$/)
+  rig.appended.length = 0
+  match(await effectOf(rig.order(ENFORCE)), / It was enforced already, as it is\.$/)
+  deepEqual(rig.appended, ['orders order', 'events directive', 'orders rule'])
+  match(await effectOf(rig.order(SUSPEND)), /1 partition\.$/)
+})
+
+test('where nothing is folded the rules are those that reapers read', async (t) => {
+  const rig = await rigFor(t, undefined, true)
+  equal((await rig.order(ENFORCE)).status, 503)
+  const book = { type: 'RuleBook', rules: [ruleIn('old pod 60')], who: 'ann' } as const
+  await rig.say(RULE_BOOK_KEY, codec.encode(book))
+  equal((await rig.order({ ...ENFORCE, digest: 'ab'.repeat(16) })).status, 409)
+  equal((await rig.order(ENFORCE)).status, 200)
+  equal(await rig.ruleOrder('old'), OLD)
+  equal((await rig.order({ ...SUSPEND, why: 'stop it' })).status, 200)
+})
+
+test('in mode observe no rule is enforced, unless for a later mode, and each can be suspended (C1)', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell([RULE, 'policy observe parity'])
+  const refused = await rig.order(ENFORCE)
+  equal(refused.status, 409)
+  match(await refused.text(), /no rule deletes anything: in mode observe/)
+  match(
+    await effectOf(rig.order({ ...ENFORCE, record: true })),
+    /^It is recorded, and has no effect/,
+  )
+  equal(await effectOf(rig.order(SUSPEND)), 'It ends now. In mode observe a rule deletes nothing.')
+})
+
 const refused: readonly (readonly [string, object, RegExp])[] = [
   ['no object', [], /expected a JSON object/],
   ['an unknown verb', { verb: 'stop' }, /verb must be one of pause/],
@@ -315,6 +438,28 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ['a rejection without a reason', { verb: 'reject', digest: DIGEST }, /reject keeps objects/],
   ['no digest', { verb: 'approve', why: 'x' }, /approve takes a digest, the one that/],
   ['a digest of a pause', { verb: 'pause', digest: DIGEST }, /digest belongs to approve/],
+  ['no rule', { verb: 'suspend-rule' }, /suspend-rule takes a subject, the name of a rule/],
+  ['a rule that was not read', { verb: 'enforce-rule', subject: 'a', why: 'x' }, /rules explain/],
+  [
+    'a rule without a reason',
+    { verb: 'enforce-rule', subject: 'a', digest: OLD },
+    /say why: enforce-rule permits deletes/,
+  ],
+  [
+    'the digest of a plan',
+    { verb: 'enforce-rule', subject: 'a', digest: DIGEST, why: 'x' },
+    /32 hexadecimal digits/,
+  ],
+  [
+    'a digest of what is suspended',
+    { verb: 'suspend-rule', subject: 'a', digest: OLD },
+    /digest belongs to approve, reject, enforce-rule/,
+  ],
+  [
+    'a rule of one cluster',
+    { verb: 'suspend-rule', subject: 'a', cluster: 'test' },
+    /in all clusters: name no cluster/,
+  ],
   ['half a digest', { verb: 'approve', digest: 'abc', why: 'x' }, /64 hexadecimal digits/],
 ]
 

@@ -21,8 +21,8 @@ import { type AppendTime, MOST_AHEAD_MS } from '../../../ports/append-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
-import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
-import type { Control } from '../../../ports/record/service-record.ts'
+import { pauseKey, protectKey, ruleOrderKey } from '../../../ports/record/control-key.ts'
+import type { Control, RuleOrder } from '../../../ports/record/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/http/principal.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import type { DirectiveResult } from '../api/answer-schema.ts'
@@ -39,6 +39,7 @@ import type { Forwarding } from '../query/view/forward.ts'
 import type { View } from '../query/view/view.ts'
 import { type AsideParts, asideOf } from './directive-aside.ts'
 import { type Order, readOrder } from './directive-order.ts'
+import { checkRule } from './rule-check.ts'
 
 export interface DirectiveParts extends AsideParts {
   readonly access: Access
@@ -153,6 +154,11 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
 /** Orders of one cluster that are compared with its state. */
 const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
 
+/** Reapers obey it before it is on record. */
+function isStopping({ verb }: Pick<Order, 'verb'>): boolean {
+  return verb === 'pause' || verb === 'protect' || verb === 'suspend-rule'
+}
+
 /**
  * A pause and a resume given together must not leave the reapers with one and the fold with the
  * other.
@@ -181,6 +187,7 @@ async function give(
   const { who } = by
   checkRoom(parts, order)
   checkClock(parts, order)
+  await checkRule(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const aside = await asideOf(parts, order, cluster)
   const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
@@ -197,13 +204,12 @@ async function give(
   const record = controlOf(order, cluster, who)
   const control = async (): Promise<void> => {
     if (record === undefined) return
-    const value = parts.codec.encode(record.control)
+    const value = parts.codec.encode(record.record)
     await parts.log.append('orders', 0, [{ key: record.key, value }])
   }
-  const isStopping = order.verb === 'pause' || order.verb === 'protect'
-  if (isStopping) await control()
+  if (isStopping(order)) await control()
   const offsets = await broadcast(parts, event)
-  if (!isStopping) await control()
+  if (!isStopping(order)) await control()
   // On the log first: who said so is older than all that follows from it.
   if (order.verb === 'confirm-clock') parts.logTime?.confirmWall()
   const folded = await foldedBy(parts, offsets)
@@ -314,10 +320,10 @@ function isFirstOfTwo(
 
 /** What reapers follow by themselves. */
 function controlOf(
-  { verb, subject, why }: Order,
+  { verb, subject, digest, why }: Order,
   cluster: ClusterId,
   who: string,
-): { readonly key: string; readonly control: Control } | undefined {
+): { readonly key: string; readonly record: Control | RuleOrder } | undefined {
   const of = (word: Control['verb']): Control => ({
     type: 'Control',
     verb: word,
@@ -333,10 +339,16 @@ function controlOf(
   switch (verb) {
     case 'pause':
     case 'resume':
-      return { key: pauseKey(cluster), control: of(verb) }
+      return { key: pauseKey(cluster), record: of(verb) }
     case 'protect':
     case 'unprotect':
-      return { key: protectKey(cluster, subject), control: of(verb) }
+      return { key: protectKey(cluster, subject), record: of(verb) }
+    case 'enforce-rule':
+    case 'suspend-rule': {
+      // Of a suspension the digest is empty.
+      const record: RuleOrder = { type: 'RuleOrder', name: subject, digest, who, why }
+      return { key: ruleOrderKey(subject), record }
+    }
     case 'approve':
     case 'reject':
     case 'close-breaker':
@@ -399,6 +411,9 @@ function aboutOf(
       return `what is held for approval in ${where}`
     case 'close-breaker':
       return `the breakers of ${where}`
+    case 'enforce-rule':
+    case 'suspend-rule':
+      return `rule ${subject} in ${where}`
     case 'confirm-clock':
       return 'that the clock of this machine is right'
   }
@@ -417,6 +432,10 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `It is kept. ${fold}`
     case 'confirm-clock':
       return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
+    case 'enforce-rule':
+      return `What is due by it is judged again now, and deleted unless something else holds it. ${fold}`
+    case 'suspend-rule':
+      return `No new deletes by it from 2 s from now: it is in dry run. ${fold}`
     case 'unprotect':
       return `With preset guarded it lasts ten minutes more, with parity it ends now; what it releases is judged again then. ${fold}`
     case 'resume':

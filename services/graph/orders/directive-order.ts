@@ -16,9 +16,9 @@ export interface Order {
   readonly verb: Verb
   /** Name or id; empty for all. */
   readonly cluster: string
-  /** Of `protect` and `unprotect`; else empty. */
+  /** Of `protect` and `unprotect`, and the name of a rule; else empty. */
   readonly subject: string
-  /** Of `approve` and `reject`; else empty. */
+  /** Of `approve`, `reject` and `enforce-rule`; else empty. */
   readonly digest: string
   readonly why: string
   /** The user as the request itself names him. */
@@ -29,10 +29,11 @@ export interface Order {
 
 /** An emergency and its opposite need no reason; what lets things go does. */
 const NEEDS_WHY: ReadonlySet<Verb> = new Set([
-  ...(['resume', 'approve', 'reject', 'close-breaker', 'confirm-clock'] as const),
+  ...(['resume', 'approve', 'reject', 'close-breaker', 'enforce-rule', 'confirm-clock'] as const),
 ])
-const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
-const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
+const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject', 'enforce-rule'])
+const OF_RULES: ReadonlySet<Verb> = new Set(['enforce-rule', 'suspend-rule'])
+const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect', ...OF_RULES])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
 const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed', 'record']
 
@@ -41,6 +42,7 @@ const MOST_WHY = 500
 const MOST_NAME = 253
 const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
 const DIGEST = /^[0-9a-f]{64}$/
+const RULE_DIGEST = /^[0-9a-f]{32}$/
 const PLACEHOLDER = /^(…|\.{3})$/
 
 export function readOrder(body: unknown): Order {
@@ -84,6 +86,24 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
   if (verb === 'confirm-clock' && cluster !== '') {
     throw new Problem(400, 'confirm-clock is about the one clock of the log: name no cluster')
   }
+  if (OF_RULES.has(verb)) {
+    checkRuleOrder({ verb, cluster, subject, digest })
+  } else {
+    checkSubject(verb, subject)
+    checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
+    if (digest !== '' && !DIGEST.test(digest)) {
+      throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
+    }
+  }
+  // As hints print it, to be replaced.
+  if (PLACEHOLDER.test(why)) throw new Problem(400, `say why: ${why} stands for your own words`)
+  if (why === '' && NEEDS_WHY.has(verb)) {
+    const does = verb === 'reject' ? 'keeps objects' : 'permits deletes'
+    throw new Problem(400, `say why: ${verb} ${does}, and the reason is kept on record`)
+  }
+}
+
+function checkSubject(verb: Verb, subject: string): void {
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
@@ -91,15 +111,25 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
   // What was recorded before may be taken back as it was written.
   const vain = verb === 'protect' ? voidSubject(subject) : ''
   if (vain !== '') throw new Problem(400, vain)
-  checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
-  if (digest !== '' && !DIGEST.test(digest)) {
-    throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
+}
+
+/** A rule is the policy's, and so it is about all clusters. */
+function checkRuleOrder({
+  verb,
+  cluster,
+  subject,
+  digest,
+}: Pick<Order, 'verb' | 'cluster' | 'subject' | 'digest'>): void {
+  if (cluster !== '') {
+    throw new Problem(
+      400,
+      `${verb} is about a rule of the policy, in all clusters: name no cluster`,
+    )
   }
-  // As hints print it, to be replaced.
-  if (PLACEHOLDER.test(why)) throw new Problem(400, `say why: ${why} stands for your own words`)
-  if (why === '' && NEEDS_WHY.has(verb)) {
-    const does = verb === 'reject' ? 'keeps objects' : 'permits deletes'
-    throw new Problem(400, `say why: ${verb} ${does}, and the reason is kept on record`)
+  checkBelongs('subject', NEEDS_SUBJECT, verb, subject, 'the name of a rule')
+  checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold rules explain" shows')
+  if (digest !== '' && !RULE_DIGEST.test(digest)) {
+    throw new Problem(400, 'digest must be the 32 hexadecimal digits that the rule has')
   }
 }
 
@@ -112,5 +142,5 @@ function checkBelongs(
 ): void {
   if (verbs.has(verb) === (value !== '')) return
   if (value === '') throw new Problem(400, `${verb} takes a ${field}, ${which}`)
-  throw new Problem(400, `${field} belongs to ${[...verbs].join(' and ')}, and to them only`)
+  throw new Problem(400, `${field} belongs to ${[...verbs].join(', ')}, and to them only`)
 }

@@ -1,10 +1,16 @@
 /**
  * Publishes again in `orders` what users and the policy hold back, where a record of it is missing
- * or says less: the topic may have lost its end (F39), and reapers and watchers read pauses and
- * protection from there alone.
+ * or says less: the topic may have lost its end (F39), and reapers and watchers read pauses,
+ * protection and what is said of rules from there alone.
  *
  * What must stay true: only orders that hold back are published again, and only those that the fold
  * still has after all records of `orders`: nothing is released here, and no user's order is undone.
+ *
+ * So a lost order to enforce a rule is not published again, although the fold still has it: a user
+ * who suspends the rule publishes that to the reapers before the fold has it, so an order that is
+ * published again just then would release what was suspended a moment ago. Until a user enforces
+ * the rule again, reapers carry out no command of it, and say so in each result. An order that the
+ * fold no longer has is ended: its rule was suspended, or changed since.
  *
  * Not here: what the watchers say of their clusters, which they publish again themselves.
  */
@@ -12,8 +18,14 @@ import { directivesOf } from '../../../core/graph/graph.ts'
 import type { Policy } from '../../../core/model/policy.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { type Entry, type Log, LogError, type Produced } from '../../../ports/log.ts'
-import { type Codec, CodecError } from '../../../ports/record/codec.ts'
-import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/record/control-key.ts'
+import { type Codec, CodecError, type Writable } from '../../../ports/record/codec.ts'
+import {
+  PROTECT_POLICY_KEY,
+  pauseKey,
+  protectKey,
+  RULE_BOOK_KEY,
+  RULE_PREFIX,
+} from '../../../ports/record/control-key.ts'
 import type { Control } from '../../../ports/record/service-record.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { CONTROL_CATCH_UP_MS, CONTROL_CHECK_MS } from '../config.ts'
@@ -31,25 +43,30 @@ export interface OrderKeeperParts {
 }
 
 export async function keepOrders(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
-  /** What the policy said last; an older word, or none, is what is left of a lost end. */
-  let policy: Entry | undefined
+  const policy = new Map<string, Entry>()
   for (let round = 0; !signal.aborted; round++) {
     if (round > 0) await parts.clock.sleep(CONTROL_CHECK_MS, signal)
     if (signal.aborted) return
     try {
-      const said = await parts.log.latest('orders', 0)
-      const found = said.find(({ key }) => key === PROTECT_POLICY_KEY)
-      if (policy === undefined || (found !== undefined && isSince(found, policy))) {
-        policy = found
-      } else {
-        const { key, value } = policy
-        await parts.log.append('orders', 0, [{ key, value }])
-        policy = undefined
-      }
+      await keepPolicy(parts.log, policy)
       if (round > 0) await sayAgain(parts, signal)
     } catch (error) {
       if (signal.aborted) return
       if (!isPassing(error)) throw error
+    }
+  }
+}
+
+/** `known`: what the policy said last. An older record, or none, is what is left of a lost end. */
+async function keepPolicy(log: Log, known: Map<string, Entry>): Promise<void> {
+  const said = await log.latest('orders', 0)
+  for (const key of [PROTECT_POLICY_KEY, RULE_BOOK_KEY]) {
+    const [last, found] = [known.get(key), said.find((each) => each.key === key)]
+    if (last === undefined || (found !== undefined && isSince(found, last))) {
+      if (found !== undefined) known.set(key, found)
+    } else {
+      await log.append('orders', 0, [{ key, value: last.value }])
+      known.delete(key)
     }
   }
 }
@@ -86,8 +103,31 @@ async function sayAgain(parts: OrderKeeperParts, signal: AbortSignal): Promise<v
     const control = { ...NOTHING, verb: 'protect', ...said } as const
     records.push({ key: PROTECT_POLICY_KEY, value: codec.encode(control) })
   }
+  // Without it no rule is carried out, by whatever order.
+  const { rules } = policy?.policy ?? NO_RULES
+  if (policy !== undefined && rules.length > 0 && said.get(RULE_BOOK_KEY)?.value == null) {
+    const value = codec.encode({ type: 'RuleBook', rules, who: policy.who })
+    records.push({ key: RULE_BOOK_KEY, value })
+  }
+  records.push(...endedOrders(parts, said))
   // A resume that is given in just this moment is said over: reapers then wait for another one.
   if (records.length > 0) await log.append('orders', 0, records)
+}
+
+/** Of rules: those that `orders` has, and that the fold has no longer. */
+function endedOrders(
+  { task, codec }: OrderKeeperParts,
+  said: ReadonlyMap<string, Entry>,
+): readonly Produced[] {
+  const { rules } = directivesOf(readerOf(task.store, codec))
+  return [...said.values()].flatMap((entry) => {
+    const order = entry.key.startsWith(RULE_PREFIX) ? recordIn(codec, entry) : undefined
+    if (order?.type !== 'RuleOrder' || order.digest === '') return []
+    const { name, digest } = order
+    if (rules.some((each) => each.name === name && each.digest === digest)) return []
+    const none = { ...order, digest: '', who: '', why: ENDED }
+    return [{ key: entry.key, value: codec.encode(none) }]
+  })
 }
 
 type HeldBack = Pick<Control, 'verb' | 'cluster' | 'who' | 'why'> & { readonly key: string }
@@ -107,10 +147,14 @@ function heldBack({ task, codec }: OrderKeeperParts): readonly HeldBack[] {
 
 /** Undefined where nothing is said, or nothing that can be read. */
 function verbOf(codec: Codec, entry: Entry | undefined): string | undefined {
+  const record = recordIn(codec, entry)
+  return record?.type === 'Control' ? record.verb : undefined
+}
+
+function recordIn(codec: Codec, entry: Entry | undefined): Writable | undefined {
   if (entry?.value == null) return undefined
   try {
-    const record = codec.decode(entry.value)
-    return record.type === 'Control' ? record.verb : undefined
+    return codec.decode(entry.value)
   } catch (error) {
     if (error instanceof CodecError) return undefined
     throw error
@@ -118,6 +162,8 @@ function verbOf(codec: Codec, entry: Entry | undefined): string | undefined {
 }
 
 const WHY = 'it was no longer in control'
+const ENDED = 'the order to enforce it is over'
+const NO_RULES = { rules: [] }
 
 const NOTHING = {
   type: 'Control',
