@@ -44,7 +44,7 @@ export function addDeletions(program: Command): void {
     )
     .option(
       '--evidence <list>',
-      'only what Kinfold deleted on such evidence: deleted, waiting, missing, not-found, bulk',
+      'only what Kinfold deleted on such evidence: deleted, waiting, missing, not-found, bulk, rule',
     )
     .option('--cascade <root>', 'only what was deleted with this owner: KIND/NAME or uid:UID')
     .option('-w, --watch', 'then each that comes, as it is known then, until it is stopped')

@@ -164,3 +164,11 @@ test('what is said since a lost end counts again (F39)', () => {
   orders.obey(entry(enforce(OLD)))
   equal(because(orders, OLD), '')
 })
+
+test('an older order does not stand for one that could not be read, and was lost (F39)', () => {
+  const orders = ordersOf([book(OLD), enforce(OLD), { key: ruleOrderKey('old'), value: GARBAGE }])
+  orders.obey(entry(enforce(OLD)), true)
+  match(because(orders, OLD), /cannot be read$/)
+  orders.obey(entry(enforce(OLD)))
+  equal(because(orders, OLD), '')
+})
