@@ -106,6 +106,7 @@ const byRule: readonly (readonly [string, Command, Partial<Facts>, string | unde
     {},
     'has evidence of a rule and names none',
   ],
+  ['that warns ahead', warnObject({ evidence: 'rule' }), {}, undefined],
 ]
 
 for (const [what, command, more, reason] of byRule) {

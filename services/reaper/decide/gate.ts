@@ -181,10 +181,10 @@ function isByRule(command: Command): boolean {
  */
 function missingGuard(command: Command): string | undefined {
   const { target } = command
+  if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
   if (isByRule(command) !== (command.evidence === 'rule')) {
     return 'the command has evidence of a rule and names none, or names one without it'
   }
-  if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
   if (target.uid === '') return 'the command names no uid'
   if (command.type === 'RemoveFinalizer') {
     return command.finalizers.includes(command.finalizer) ? undefined : 'no such finalizer listed'
