@@ -165,23 +165,23 @@ export class World {
 
   /** The policy has just these rules. */
   async rules(...rules: readonly Rule[]): Promise<void> {
-    await this.#tellRules(RULE_BOOK_KEY, { type: 'RuleBook', rules, who: 'test' })
+    await this.#appendOrder(RULE_BOOK_KEY, { type: 'RuleBook', rules, who: 'test' })
   }
 
   async enforceRule(rule: Rule): Promise<void> {
-    await this.#tellRule(rule, ruleDigest(rule))
+    await this.#orderRule(rule, ruleDigest(rule))
   }
 
   async suspendRule(rule: Rule): Promise<void> {
-    await this.#tellRule(rule, '')
+    await this.#orderRule(rule, '')
   }
 
-  async #tellRule({ name }: Rule, digest: string): Promise<void> {
+  async #orderRule({ name }: Rule, digest: string): Promise<void> {
     const order: RuleOrder = { type: 'RuleOrder', name, digest, who: 'ann', why: 'a test' }
-    await this.#tellRules(ruleOrderKey(name), order)
+    await this.#appendOrder(ruleOrderKey(name), order)
   }
 
-  async #tellRules(key: string, record: RuleBook | RuleOrder): Promise<void> {
+  async #appendOrder(key: string, record: RuleBook | RuleOrder): Promise<void> {
     await this.log.append('orders', 0, [{ key, value: this.codec.encode(record) }])
   }
 
