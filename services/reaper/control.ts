@@ -17,6 +17,7 @@ import { scopeFlag } from '../../core/graph/scope-flag.ts'
 import type { CommandRule } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule.ts'
 import { readSubject } from '../../core/model/subject.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
@@ -106,6 +107,11 @@ export class Control {
     const askedAt = Math.min(this.#orders.askedAt, this.#control.askedAt)
     const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
     return isFresh ? '' : 'whether it is paused cannot be read'
+  }
+
+  /** The rule that a command names; undefined where the policy has another by now, or none. */
+  ruleOf(rule: CommandRule): Rule | undefined {
+    return this.#ruleOrders.find(rule)
   }
 
   /** Why no command of this rule may be carried out; empty when it may. */

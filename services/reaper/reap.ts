@@ -24,6 +24,7 @@ import {
   judge,
   marksAskedFor,
   type Pass,
+  ruleObjection,
   sparedBecause,
 } from './decide/gate.ts'
 import { deleteGuard, patchGuard } from './decide/guard.ts'
@@ -215,7 +216,7 @@ async function archive(
   const { moments, site, signal, onCall } = life
   const { archive, caller, config } = site
   const spared = (read: GetAnswer): string =>
-    sparedBecause(command, read, site.facts(command, moments))
+    keptBecause(command, read, site.facts(command, moments))
   if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
   const marks = marksAskedFor(site.facts(command, moments))
   const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
@@ -292,7 +293,7 @@ async function call(
       if (seen === undefined && isReadFirst(command, facts)) {
         const marks = marksAskedFor(facts)
         const read = await site.caller.look(target, onCall, signal)
-        const spared = sparedBecause(command, read, site.facts(command, moments))
+        const spared = keptBecause(command, read, site.facts(command, moments))
         if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
@@ -351,6 +352,11 @@ const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
 function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
   if (insteadBecause === undefined) return step
   return { ...step, outcome: 'blocked', reason: `it would be carried out, but ${insteadBecause}` }
+}
+
+/** Protected, or not what the command's rule decided about; empty for neither. */
+function keptBecause(command: Effect, read: GetAnswer, facts: Facts): string {
+  return sparedBecause(command, read, facts) || ruleObjection(command, read, facts)
 }
 
 /** The fold gets the object as it was seen, and holds it by itself. */

@@ -11,7 +11,7 @@ import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { deleteByRule, RULE } from '../../testing/rig/reaper.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 
-const CHANGED = ruleIn('old pod 90')
+const CHANGED = ruleIn('old cm 90')
 
 function byRule(world: World, object: ObjectMeta): DeleteObject {
   const { evidence, owners, rule } = deleteByRule()
@@ -120,5 +120,20 @@ test('deletes by no rule that orders lost the suspension of (F39)', async () => 
   await world.clock.advance(1_000)
   await world.command(byRule(world, await world.read('pod')))
   equal((await outcomes(world, 2))[1], 'done')
+  await running.stop()
+})
+
+test('deletes nothing that its rule does not decide about, as it is read, under the version that it names', async () => {
+  const world = await World.open()
+  const labelled = ruleIn('old cm 60 label:tier=preview')
+  await world.rules(labelled)
+  await world.enforceRule(labelled)
+  // What an etcd restore may leave: the version that was judged, with another content.
+  const object = await world.create('pod')
+  const { evidence, owners, rule } = deleteByRule({}, labelled)
+  await world.command(world.deleteOf(object, { evidence, owners, rule }))
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['stale the object, as it is now, is not due by rule old'])
+  equal(world.exists('pod'), true)
   await running.stop()
 })

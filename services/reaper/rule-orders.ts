@@ -38,6 +38,12 @@ export class RuleOrders {
     return this.#book ?? []
   }
 
+  /** The rule that a command names; undefined where the policy has another by now, or none. */
+  find({ name, digest }: CommandRule): Rule | undefined {
+    const rule = this.rules.find((each) => each.name === name)
+    return rule !== undefined && digestOf(rule) === digest ? rule : undefined
+  }
+
   /** Why no command of this rule may be carried out; empty when it may. */
   because({ name, digest }: CommandRule): string {
     if (this.#unclear.size > 0) return 'the rules, or the orders to enforce them, cannot be read'

@@ -230,6 +230,7 @@ function factsOf(
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,
     policyMode: control.policyMode(),
+    rule: rule === null ? undefined : control.ruleOf(rule),
     ruleBecause: rule === null ? '' : control.ruleBecause(rule),
     unlocked: locks?.lacking(id),
   }

@@ -93,7 +93,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
   }
 }
 
-export const RULE: Rule = ruleIn('old pod 60')
+export const RULE: Rule = ruleIn('old cm 60')
 
 /** By a rule, of an object without owners. */
 export function deleteByRule(more: Partial<DeleteObject> = {}, rule: Rule = RULE): DeleteObject {

@@ -40,6 +40,7 @@ const FINE: Facts = {
   mode: 'enforce',
   policyMode: 'enforce',
   unlocked: undefined,
+  rule: undefined,
 }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]

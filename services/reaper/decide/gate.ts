@@ -11,6 +11,7 @@
  */
 import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
+import { duenessOf } from '../../../core/judge/rule.ts'
 import {
   type Command,
   type DeleteObject,
@@ -21,6 +22,8 @@ import {
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
 import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
+import type { Rule } from '../../../core/model/rule.ts'
+import { rulesOfKind } from '../../../core/model/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 
@@ -52,6 +55,8 @@ export interface Facts {
    * command without a rule.
    */
   readonly ruleBecause: string
+  /** The rule of the command; undefined where it names none, or one that is another by now. */
+  readonly rule: Rule | undefined
   /**
    * Since the deciding event was on the log this reaper has run, and no call to the cluster has
    * failed: it cannot have been restored unseen.
@@ -157,10 +162,27 @@ export function marksAskedFor({ guarding }: Facts): string {
 /**
  * Labels and annotations that users chose: observations published before that do not contain them.
  */
-export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): boolean {
-  const { policy, subjects } = guarding
+export function isReadFirst({ target, rule }: DeleteObject, facts: Facts): boolean {
+  const { policy, subjects } = facts.guarding
+  // A restore brings an object back with the uid and a version that it had, and other content: no
+  // owner of it is verified, so it is judged by the rule once more.
+  if (rule !== null && !facts.isUnbroken) return true
   if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
   return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
+}
+
+/**
+ * Why the object, as it was just read, is not what the rule decided about; empty where it is, where
+ * the command is of no rule, and where another object was read.
+ */
+export function ruleObjection(command: Command, read: GetAnswer, { rule }: Facts): string {
+  if (command.type !== 'DeleteObject' || command.rule === null) return ''
+  if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
+  const ofKind = rule && rulesOfKind([rule], read.object)
+  if (rule === undefined || ofKind == null) return 'the rule is not about such an object by now'
+  const found = duenessOf(rule, read.object, command.decidedAt)
+  const isDue = found !== null && found.at <= command.decidedAt
+  return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
 /** A bulk deletion needs a person's approval; and even then its owners are verified once more. */
