@@ -178,8 +178,9 @@ export function isReadFirst({ target, rule }: DeleteObject, facts: Facts): boole
 export function ruleObjection(command: Command, read: GetAnswer, { rule }: Facts): string {
   if (command.type !== 'DeleteObject' || command.rule === null) return ''
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
-  const ofKind = rule && rulesOfKind([rule], read.object)
-  if (rule === undefined || ofKind == null) return 'the rule is not about such an object by now'
+  // Another by now, or removed: the gate says so.
+  if (rule === undefined) return ''
+  if (rulesOfKind([rule], read.object) === null) return 'it is of no kind that the rule is about'
   const found = duenessOf(rule, read.object, command.decidedAt)
   const isDue = found !== null && found.at <= command.decidedAt
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
