@@ -23,6 +23,7 @@ import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
+import { compiledRule } from './rule/expression.ts'
 import { rulesOf } from './rule/rule-config.ts'
 import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
@@ -203,7 +204,7 @@ export function upConfigOf(
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
-    rules: rulesOf(file['rules'], `${flags.config}: rules`),
+    rules: rulesOf(file['rules'], `${flags.config}: rules`, compiledRule),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),

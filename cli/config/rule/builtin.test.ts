@@ -12,6 +12,7 @@ import type { ObjectMeta, Pair } from '../../../core/model/object.ts'
 import { readsOf } from '../../../core/model/rule.ts'
 import { object } from '../../../testing/model/notation.ts'
 import { BUILTINS } from './builtin.ts'
+import { compiledRule } from './expression.ts'
 import { rulesOf } from './rule-config.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -190,8 +191,8 @@ for (const [builtin, what, raw, due] of CASES) {
 function dueOf(builtin: string, raw: Json): string | null {
   const isMark = BUILTINS[builtin]?.['']?.['match'] !== undefined && MARKS.includes(builtin)
   const match = isMark ? { match: { kinds: ['Pod'] } } : {}
-  const rules = rulesOf([{ builtin, ...match }], 'f')
-  const times = rules.flatMap((rule) => duenessOf(rule, metaOf(rule, raw))?.at ?? [])
+  const rules = rulesOf([{ builtin, ...match }], 'f', compiledRule)
+  const times = rules.flatMap((rule) => duenessOf(rule, metaOf(rule, raw), 0)?.at ?? [])
   return times.length === 0
     ? null
     : new Date(Math.min(...times)).toISOString().replace('.000Z', 'Z')

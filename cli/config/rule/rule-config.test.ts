@@ -3,10 +3,11 @@ import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { type Rule, type RuleCase, ruleDigest } from '../../../core/model/rule.ts'
+import { compiledRule } from './expression.ts'
 import { rulesOf } from './rule-config.ts'
 
 function rulesIn(yaml: string): readonly Rule[] {
-  return rulesOf(parse(yaml), 'f: rules')
+  return rulesOf(parse(yaml), 'f: rules', compiledRule)
 }
 
 /** One rule with this beside its name. */
@@ -17,8 +18,8 @@ function ruleIn(yaml: string): Rule {
 }
 
 test('without the section there are no rules', () => {
-  deepEqual(rulesOf(undefined, 'f'), [])
-  deepEqual(rulesOf([], 'f'), [])
+  deepEqual(rulesOf(undefined, 'f', compiledRule), [])
+  deepEqual(rulesOf([], 'f', compiledRule), [])
 })
 
 const EXAMPLE = `
@@ -151,11 +152,13 @@ const SELECTED: readonly string[] = [
 
 for (const text of SELECTED) test(`${text} is a rule`, () => equal(ruleIn(text).name, 'r'))
 
-test('a condition may be compiled by who knows how', () => {
-  const rules = parse(`[{ name: r, match: { kinds: [Pod], expression: 'x' }, after: 0s }]`)
-  const tree = { tree: 't', fields: ['spec.a'], labels: [], annotations: [] }
-  const [rule] = rulesOf(rules, 'f', (source, from) => ({ source: `${source} ${from}`, ...tree }))
-  deepEqual(rule?.match.expression, { source: 'x f.r.match.expression', ...tree })
+test('an expression is compiled when the config is read, and selects', () => {
+  const text = `match: { kinds: [Pod], expression: "object.status.phase == 'Failed'" }, after: 0s`
+  const { expression } = ruleIn(text).match
+  deepEqual(
+    [expression?.source, expression?.fields],
+    ["object.status.phase == 'Failed'", ['status.phase']],
+  )
 })
 
 const long = 'a'.repeat(50)
@@ -211,7 +214,11 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     'match: { kinds: [Pod], annotations: { a: { exists: yes } } }, after: 1h',
     /annotations\.a\.exists: expected true or false/,
   ],
-  ["match: { kinds: [Pod], expression: 'a' }, after: 1h", /no rule has an expression yet; say it/],
+  ["match: { kinds: [Pod], expression: 'a' }, after: 1h", /^f: rules\.r\.match\.expression: \S/],
+  [
+    `match: { kinds: [Secret], expression: "object.data.a == 'b'" }, after: 1h`,
+    /data\.a of a Secret is not read/,
+  ],
   ['match: { kinds: [Pod], expression: 5 }, after: 1h', /expression: expected an expression of/],
   [POD, /^f: rules\.r: after is missing, such as 72h, or since/],
   [`${POD}, after: 1h, cases: [{ after: 1h }]`, /after and cases exclude each other/],

@@ -33,8 +33,7 @@ const MOST_CHARACTERS = 65_536
 const MOST_PATHS = MOST_PROJECTED / 2
 const MOST_PER_HOUR = 1_000_000_000
 
-/** Undefined `compile`: rules have no expressions. */
-export function rulesOf(section: unknown, from: string, compile?: Compile): readonly Rule[] {
+export function rulesOf(section: unknown, from: string, compile: Compile): readonly Rule[] {
   if (section === undefined) return []
   if (!Array.isArray(section)) throw bad(`${from}: expected a list of rules`)
   if (section.length > MOST_RULES) {
@@ -48,7 +47,7 @@ export function rulesOf(section: unknown, from: string, compile?: Compile): read
 interface EntryContext {
   readonly from: string
   readonly index: number
-  readonly compile: Compile | undefined
+  readonly compile: Compile
 }
 
 /** A built-in one may be several. */
@@ -77,7 +76,7 @@ function nameOf(value: unknown, from: string): string {
   )
 }
 
-function ruleOf(name: string, fields: Mapping, from: string, compile: Compile | undefined): Rule {
+function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): Rule {
   const { for: wait, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const rule: Rule = {

@@ -22,7 +22,7 @@ const MOST_EXPRESSION = 10_000
 /** Of a source, what decides; it throws an `ExitError` for one that it does not take. */
 export type Compile = (source: string, from: string) => RuleExpression
 
-export function ruleMatch(value: unknown, from: string, compile: Compile | undefined): RuleMatch {
+export function ruleMatch(value: unknown, from: string, compile: Compile): RuleMatch {
   if (value === undefined) throw bad(`${from}: is missing; it takes kinds at least`)
   const fields = mapping(value, KEYS, from)
   const { labels, annotations, expression } = fields
@@ -33,9 +33,7 @@ export function ruleMatch(value: unknown, from: string, compile: Compile | undef
     labels: labels === undefined ? [] : labelTerms(selector(labels, from), `${from}.labels`),
     annotations: annotationTerms(annotations, `${from}.annotations`),
     expression:
-      expression === undefined
-        ? null
-        : expressionOf(expression, `${from}.expression`, compile ?? REFUSED),
+      expression === undefined ? null : expressionOf(expression, `${from}.expression`, compile),
   }
 }
 
@@ -67,12 +65,6 @@ function expressionOf(value: unknown, from: string, compile: Compile): RuleExpre
     return compile(value, from)
   }
   throw bad(`${from}: expected an expression of at most ${MOST_EXPRESSION} characters`)
-}
-
-const REFUSED: Compile = (_, from) => {
-  throw bad(
-    `${from}: no rule has an expression yet; say it by kinds, namespaces, labels, annotations and when`,
-  )
 }
 
 /** Of a built-in rule: its own, and what the config says. */
