@@ -19,14 +19,15 @@ import { isCareful, kindText } from './rule-kind.ts'
 import { type Compile, narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
 
-const OWN_KEYS = [
+/** Of a rule, and of a built-in one some. */
+export const RULE_KEYS: readonly string[] = [
   ...['name', 'match', ...CASE_KEYS, 'cases', 'for', 'limit', 'propagationPolicy', 'builtin'],
 ]
 const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'limit']
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
-const MOST_RULES = 100
+export const MOST_RULES = 100
 /** All of them are in one event, and in each order's reach. */
 const MOST_CHARACTERS = 65_536
 /** The rest of what one object may take is for its values. */
@@ -52,7 +53,7 @@ interface EntryContext {
 
 /** A built-in one may be several. */
 function entryOf(entry: unknown, { from, index, compile }: EntryContext): readonly Rule[] {
-  const fields = mapping(entry, OWN_KEYS, `${from}[${index}]`)
+  const fields = mapping(entry, RULE_KEYS, `${from}[${index}]`)
   const { name: given, builtin } = fields
   const name = nameOf(given ?? builtin, `${from}[${index}]`)
   const where = `${from}.${name}`
