@@ -1,13 +1,12 @@
 /**
  * Built-in rules: objects as an API server gives them, and when each is due, or that it never is.
  *
- * What must stay true: an object is read here by the paths that the rules name and by nothing else.
+ * What must stay true: an object is read as a watcher reads it, by the paths that the rules name.
  */
 import { deepEqual, equal } from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
+import { readFields } from '../../../adapters/kubernetes/field.ts'
 import { duenessOf } from '../../../core/judge/rule.ts'
-import { readPath } from '../../../core/model/field-path.ts'
 import type { ObjectMeta, Pair } from '../../../core/model/object.ts'
 import { readsOf } from '../../../core/model/rule.ts'
 import { object } from '../../../testing/model/notation.ts'
@@ -203,12 +202,15 @@ const MARKS = ['janitor', 'ttl-controller']
 function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
   const [reads] = readsOf([rule])
   const { namespace = '', labels, annotations } = (raw['metadata'] ?? {}) as Json
-  const { group = '', kind = '', digest = '', fields = [] } = reads ?? {}
+  if (reads === undefined) throw new Error('a rule about nothing')
+  const { group, kind, digest } = reads
+  const fields = readFields(raw, reads)
+  if (fields === null) throw new Error('more than the caps')
   return {
     ...object('pod/a', '1'),
     ...{ group, kind, namespace: String(namespace), createdAt: Date.parse(CREATED) },
     ...{ labels: pairs(labels), annotations: pairs(annotations) },
-    projected: { reads: digest, fields: fields.flatMap((key) => fieldOf(raw, key)) },
+    projected: { reads: digest, fields },
   }
 }
 
@@ -217,22 +219,6 @@ function pairs(map: unknown): readonly Pair[] {
     key,
     value,
   }))
-}
-
-/** As field-path.ts says; none where it is absent. */
-function fieldOf(raw: Json, key: string): readonly Pair[] {
-  const path = readPath(key)
-  const found = path?.steps.reduce<unknown>((value, step) => {
-    if (step.type === 'field') return (value as Json | undefined)?.[step.name]
-    return (value as readonly Json[] | undefined)?.find((each) => each[step.name] === step.value)
-  }, raw)
-  if (found === undefined || found === null) return []
-  const text = Array.isArray(found) ? 'list' : typeof found === 'object' ? 'object' : String(found)
-  if (path?.as === 'text') return [{ key, value: text }]
-  const decoded = Buffer.from(text, 'base64').toString()
-  if (path?.as === 'base64') return [{ key, value: decoded }]
-  if (!decoded.includes('BEGIN CERTIFICATE')) return []
-  return [{ key, value: new X509Certificate(decoded).validToDate.toISOString() }]
 }
 
 test('every built-in rule has cases here, and is about kinds of its own but for marks', () => {

@@ -32,6 +32,7 @@ const EXAMPLE = `
     annotations: { example.com/temporary: 'true', example.com/a: { exists: false } }
   after: 72h
   for: 10m
+  warn: 1h
   limit: { perHour: 200, percent: 20 }
   propagationPolicy: Foreground
 - name: expired
@@ -53,7 +54,7 @@ const EXAMPLE = `
 test('a rule is what was written, and the rest is the default', () => {
   const created = { type: 'created' }
   const none = { namespaces: [], exceptNamespaces: [], labels: [], annotations: [] }
-  const rest = { propagationPolicy: 'Background', forMs: 0, limit: null }
+  const rest = { propagationPolicy: 'Background', forMs: 0, warnMs: 0, limit: null }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
     {
@@ -78,6 +79,7 @@ test('a rule is what was written, and the rest is the default', () => {
       cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
       propagationPolicy: 'Foreground',
       forMs: 600_000,
+      warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
     },
     {
@@ -257,6 +259,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     /^f: rules: the paths of Pod have \d+ characters, and 512 are the most/,
   ],
   [`${POD}, after: 1h, for: soon`, /^f: rules\.r\.for: expected a duration/],
+  [`${POD}, after: 1h, warn: 1`, /^f: rules\.r\.warn: expected a duration/],
   [`${POD}, after: 1h, limit: 5`, /^f: rules\.r\.limit: expected a mapping with perHour, percent/],
   [`${POD}, after: 1h, limit: {}`, /limit: expected perHour or percent over 0/],
   [`${POD}, after: 1h, limit: { perHour: -1 }`, /limit\.perHour: expected a whole number from 0/],

@@ -21,9 +21,19 @@ import { type Mapping, mapping } from './rule-term.ts'
 
 /** Of a rule, and of a built-in one some. */
 export const RULE_KEYS: readonly string[] = [
-  ...['name', 'match', ...CASE_KEYS, 'cases', 'for', 'limit', 'propagationPolicy', 'builtin'],
+  ...[
+    'name',
+    'match',
+    ...CASE_KEYS,
+    'cases',
+    'for',
+    'warn',
+    'limit',
+    'propagationPolicy',
+    'builtin',
+  ],
 ]
-const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'limit']
+const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
@@ -64,8 +74,8 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
   mapping(entry, BUILTIN_KEYS, `${where} (built in)`)
   return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
     const match = narrowed(own['match'] as Mapping, fields['match'], `${where}.match`)
-    const { for: wait, limit } = fields
-    const made = { ...own, match, for: wait, limit }
+    const { for: wait, warn, limit } = fields
+    const made = { ...own, match, for: wait, warn, limit }
     return ruleOf(nameOf(`${name}${suffix}`, where), made, where, compile)
   })
 }
@@ -78,7 +88,7 @@ function nameOf(value: unknown, from: string): string {
 }
 
 function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): Rule {
-  const { for: wait, limit, propagationPolicy: policy } = fields
+  const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const rule: Rule = {
     name,
@@ -87,7 +97,8 @@ function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): 
     propagationPolicy:
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
-    forMs: wait === undefined ? 0 : waitMs(wait, `${from}.for`),
+    forMs: waitMs(wait, `${from}.for`),
+    warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
   }
   checkReach(rule, from)
