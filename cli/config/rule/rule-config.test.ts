@@ -53,7 +53,8 @@ const EXAMPLE = `
 
 test('a rule is what was written, and the rest is the default', () => {
   const created = { type: 'created' }
-  const none = { namespaces: [], exceptNamespaces: [], labels: [], annotations: [] }
+  const system = ['kube-system', 'kube-public', 'kube-node-lease']
+  const none = { namespaces: [], exceptNamespaces: system, labels: [], annotations: [] }
   const rest = { propagationPolicy: 'Background', forMs: 0, warnMs: 0, limit: null }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -116,6 +117,32 @@ test('a rule is what was written, and the rest is the default', () => {
       ...rest,
     },
   ])
+})
+
+/** Namespaces, exceptions, and what is excepted in the end. */
+const SYSTEM: readonly (readonly [string, string, string])[] = [
+  ['', '', 'kube-system kube-public kube-node-lease'],
+  ['', '[ci]', 'ci kube-system kube-public kube-node-lease'],
+  ['', '[kube-system]', 'kube-system kube-public kube-node-lease'],
+  ['[preview-*]', '', ''],
+  ["['*']", '', 'kube-system kube-public kube-node-lease'],
+  ["['*', kube-system]", '', 'kube-public kube-node-lease'],
+  ['[kube-*]', '[kube-public]', 'kube-public kube-system kube-node-lease'],
+  ['[kube-system]', '', ''],
+]
+
+for (const [namespaces, except, expected] of SYSTEM) {
+  test(`of namespaces ${namespaces || 'all'} but ${except || 'none'}, left out are ${expected || 'none'}`, () => {
+    const within = namespaces === '' ? '' : `namespaces: ${namespaces}, `
+    const without = except === '' ? '' : `exceptNamespaces: ${except}, `
+    const { match } = ruleIn(`match: { ${within}${without}kinds: [Pod], labels: a }, after: 1h`)
+    equal(match.exceptNamespaces.join(' '), expected)
+  })
+}
+
+test('a built-in rule is about the namespaces of its twin', () => {
+  const [jobs] = rulesIn('[{ builtin: finished-jobs }]')
+  deepEqual(jobs?.match.exceptNamespaces, [])
 })
 
 test('an order names a rule by what it says, whatever the order of its keys', () => {

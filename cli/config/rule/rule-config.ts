@@ -8,6 +8,8 @@
  * Not here: what a rule decides (core/judge/rule.ts), when it is carried out
  * (core/admit/rule-hold.ts).
  */
+import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
+import { isLike } from '../../../core/judge/rule.ts'
 import { MOST_PROJECTED } from '../../../core/model/field-path.ts'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
 import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule.ts'
@@ -67,7 +69,7 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
   const { name: given, builtin } = fields
   const name = nameOf(given ?? builtin, `${from}[${index}]`)
   const where = `${from}.${name}`
-  if (builtin === undefined) return [ruleOf(name, fields, where, compile)]
+  if (builtin === undefined) return [besideSystem(ruleOf(name, fields, where, compile))]
   if (typeof builtin !== 'string' || !Object.hasOwn(BUILTINS, builtin)) {
     throw bad(`${where}.builtin: is none of ${Object.keys(BUILTINS).join(', ')}`)
   }
@@ -78,6 +80,17 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
     const made = { ...own, match, for: wait, warn, limit }
     return ruleOf(nameOf(`${name}${suffix}`, where), made, where, compile)
   })
+}
+
+/** What is in the cluster's own namespaces is deleted only where a rule names them one by one. */
+function besideSystem(rule: Rule): Rule {
+  const { namespaces, exceptNamespaces } = rule.match
+  const reached = SYSTEM_NAMESPACES.filter((each) => {
+    const isMeant = namespaces.length === 0 || namespaces.some((pattern) => isLike(each, pattern))
+    return isMeant && ![...namespaces, ...exceptNamespaces].includes(each)
+  })
+  const match = { ...rule.match, exceptNamespaces: [...exceptNamespaces, ...reached] }
+  return { ...rule, match }
 }
 
 function nameOf(value: unknown, from: string): string {

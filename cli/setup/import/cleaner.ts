@@ -3,6 +3,7 @@
  *
  * What must stay true: a Cleaner with Lua is left out, whatever the Lua says.
  */
+import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
 import type { Mapping } from '../../config/rule/rule-term.ts'
 import {
   checkSchedule,
@@ -68,7 +69,8 @@ function selected(value: unknown, policy: unknown): Mapping {
   return {
     match: {
       kinds: [name],
-      ...(namespace ? { namespaces: [namespace] } : {}),
+      // A rule leaves out the cluster's own namespaces; a Cleaner does not.
+      namespaces: namespace ? [namespace] : ['*', ...SYSTEM_NAMESPACES],
       ...(labels.length === 0 ? {} : { labels: labels.join(',') }),
     },
     after: '0s',

@@ -5,6 +5,7 @@
  * What must stay true: of conditions those alone are taken that are an age since creation, a label
  * or a namespace; all else is left out. A rule deletes what the policy would at its next run.
  */
+import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
 import type { Mapping } from '../../config/rule/rule-term.ts'
 import {
   checkSchedule,
@@ -33,7 +34,7 @@ export const KYVERNO_KINDS: readonly string[] = [
 ]
 
 export const KYVERNO_NOTES: readonly string[] = [
-  'resourceFilters of the ConfigMap kyverno keep objects from its policies: except the same namespaces in the rules',
+  'resourceFilters of the ConfigMap kyverno are not in its policies: except what yours keep; kube-system, kube-public and kube-node-lease are left out, as they do by default',
 ]
 
 export function importKyverno(policy: KyvernoPolicy): Imported {
@@ -51,6 +52,8 @@ interface Match {
 
 function written(name: string, match: Match, after: string, policy: unknown): Mapping {
   const { kinds, namespaces, exceptNamespaces, labels, annotations } = match
+  const own = namespaces.find((each) => SYSTEM_NAMESPACES.includes(each))
+  if (own !== undefined) throw new LeftOut(`it is about ${own}, which Kyverno keeps by default`)
   return {
     name,
     match: {

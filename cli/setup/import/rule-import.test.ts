@@ -126,7 +126,7 @@ const selecting = (selector: string, rest = POLLED): string =>
 const CLEANERS: readonly (readonly [string, string])[] = [
   [
     selecting(`${pods}, labelFilters: [{ key: a, operation: Equal, value: b }]`),
-    '{name:r,match:{kinds:[Pod],labels:a=b},after:0s}',
+    '{name:r,match:{kinds:[Pod],namespaces:[*,kube-system,kube-public,kube-node-lease],labels:a=b},after:0s}',
   ],
   [
     selecting(
@@ -261,6 +261,7 @@ const KYVERNO: readonly (readonly [string, string, string])[] = [
     ),
     '- its condition "{{ target.metadata.name }}" is not read',
   ],
+  ['CleanupPolicy/kube-system', cleanup('kinds: [Pod]', aged), '- it is about kube-system'],
   ['CleanupPolicy/a', cleanup('kinds: [Pod], namespaces: [b]', aged), '- it is in the namespace a'],
 ]
 
