@@ -24,6 +24,7 @@ const COMMANDS: Commands = {
   restore: async () => (await import('./offline/restore.ts')).addRestore,
   backup: async () => (await import('./offline/backup.ts')).addBackup,
   upgrade: async () => (await import('./offline/upgrade-command.ts')).addUpgrade,
+  rules: async () => (await import('./setup/import/rule-import.ts')).addRules,
   config: async () => (await import('./setup/config-command.ts')).addConfig,
   doctor: async () => (await import('./setup/doctor.ts')).addDoctor,
   rbac: async () => (await import('./setup/rbac.ts')).addRbac,

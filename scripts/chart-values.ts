@@ -8,6 +8,7 @@
  * Not here: defaults (deploy/helm/kinfold/values.yaml).
  */
 import { CONFIG_KEYS } from '../cli/config/config.ts'
+import { MOST_RULES, RULE_KEYS } from '../cli/config/rule/rule-config.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -36,6 +37,11 @@ const FREE_LIST: Schema = { type: 'array', items: { type: 'object' } }
 const KINDS: Schema = {
   ...{ type: 'array', minItems: 1, uniqueItems: true },
   items: { type: 'string', pattern: '^[a-z][a-z0-9-]*(\\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$' },
+}
+/** What the values of its keys may be, a start says. */
+const RULE: Schema = {
+  ...{ type: 'object', additionalProperties: false },
+  properties: Object.fromEntries(RULE_KEYS.map((key) => [key, {}])),
 }
 /** A folder and a context have this name. */
 const CONTEXT: Schema = {
@@ -226,6 +232,7 @@ function row(path: string, schema: Schema, text: string): ValueRow {
 function configSchema(key: string): Schema {
   if (key === 'mode') return { enum: ['observe', 'dry-run', 'enforce'] }
   if (key === 'preset') return { enum: ['guarded', 'parity'] }
+  if (key === 'rules') return { type: 'array', maxItems: MOST_RULES, items: RULE }
   return {}
 }
 

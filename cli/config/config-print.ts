@@ -17,6 +17,7 @@ type Content = Readonly<Record<string, unknown>>
 const WITHOUT: Readonly<Record<string, string>> = {
   kubeconfig: '$KUBECONFIG, ~/.kube/config, or the service account of the pod',
   contexts: 'the current context',
+  rules: 'nothing is deleted for another reason than its owners',
   kinds: 'all that a cluster serves',
   ignoreKinds: 'none, and Events are always left out',
   partitions: 'as many as the log has; 1 of a new one',

@@ -23,6 +23,24 @@ http: 127.0.0.1:0
 keep: 30d
 keepEvents: 1000000
 `
+const RULES = `${CONFIG}rules:
+- name: a
+  match:
+    kinds: [Namespace, Job.batch]
+    namespaces: ['preview-*']
+    labels: 'preview=true,tier in (a,b),!keep'
+    annotations: {example.com/a: 'true', b: {exists: false}}
+    expression: object.metadata.name.startsWith("a") && now > timestamp("2026-01-01T00:00:00Z")
+  cases:
+  - when: {'status.conditions[type=Complete].status': 'True', spec.a: [1, true]}
+    since: {field: 'status.conditions[type=Complete].lastTransitionTime'}
+    after: {seconds: spec.ttlSecondsAfterFinished}
+  for: 10m
+  limit: {perHour: 200, percent: 20}
+  propagationPolicy: Foreground
+- builtin: janitor
+  match: {kinds: [Pod], labels: a}
+`
 const KUBECONFIG = `apiVersion: v1
 kind: Config
 clusters:
@@ -72,6 +90,13 @@ test('a damaged config is settings within their bounds, or a sentence', () => {
   )
 })
 
+test('damaged rules are rules that select or have a time, or a sentence', () => {
+  fc.assert(
+    fc.property(withYaml, (all) => isSettings(damaged(RULES, all))),
+    runs(1_500),
+  )
+})
+
 test('a config that holds itself, or grows without end, is a sentence', () => {
   for (const text of [
     `${CONFIG}data: &a [*a]\n`,
@@ -101,10 +126,15 @@ test('a damaged kubeconfig is contexts, or a sentence', () => {
 function isSettings(text: string): void {
   const config = written('config', text)
   try {
-    const { mode, preset, partitions = 1, keepMs, keepEvents, contexts } = upConfig({ config })
+    const made = upConfig({ config })
+    const { mode, preset, partitions = 1, keepMs, keepEvents, contexts, rules } = made
     ok(['observe', 'dry-run', 'enforce'].includes(mode) && ['parity', 'guarded'].includes(preset))
     ok(partitions >= 1 && partitions <= 256 && Number.isSafeInteger(keepMs) && keepEvents > 0)
     ok(contexts.every((each) => typeof each === 'string'))
+    for (const { match, cases } of rules) {
+      ok(match.kinds.length > 0 && cases.length > 0)
+      ok(match.labels.concat(match.annotations).every(({ values }) => values.length <= 100))
+    }
   } catch (error) {
     ok(error instanceof ExitError && error.exitCode === EXIT.input, String((error as Error).stack))
     ok(!error.message.includes('\n    at '), error.message)

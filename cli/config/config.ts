@@ -7,6 +7,7 @@
 import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule.ts'
 import { makeDirectory } from '../../runtime/directory.ts'
 import type { TlsFiles } from '../../runtime/http/tls.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
@@ -22,6 +23,8 @@ import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
+import { compiledRule } from './rule/expression.ts'
+import { rulesOf } from './rule/rule-config.ts'
 import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
@@ -37,6 +40,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly approvals: number
   /** As the preset has it, and what the file adds. */
   readonly protection: Protection
+  /** What is deleted for another reason than its owners; in dry run until an order enforces it. */
+  readonly rules: readonly Rule[]
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -125,6 +130,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'mode',
   'preset',
   'protection',
+  'rules',
   'holds',
   'budgets',
   'approvals',
@@ -198,6 +204,7 @@ export function upConfigOf(
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
+    rules: rulesOf(file['rules'], `${flags.config}: rules`, compiledRule),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -284,6 +291,7 @@ export function graphOptionsOf(
     | 'budgets'
     | 'approvals'
     | 'protection'
+    | 'rules'
     | 'keepMs'
     | 'keepEvents'
     | 'keepPastMs'
@@ -295,13 +303,21 @@ export function graphOptionsOf(
   readonly policy: { readonly policy: Policy; readonly who: string }
   readonly retention: RetentionConfig
 } {
-  const { mode, preset, holds, budgets, approvals, protection, rememberMs } = config
+  const { mode, preset, holds, budgets, approvals, protection, rules, rememberMs } = config
   const { keepMs, keepEvents, keepPastMs, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
     policy: {
-      policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection, rememberMs },
+      policy: {
+        ...policyFor(mode, preset),
+        holds,
+        budgets,
+        approvals,
+        protection,
+        rememberMs,
+        rules,
+      },
       who: 'command line',
     },
     retention: { keepMs, keepEvents, keepPastMs, snapshotEvents, everyMs, archiveKeepMs },

@@ -61,6 +61,7 @@ export type EmbeddedConfig = Pick<
   | 'approvals'
   | 'rememberMs'
   | 'protection'
+  | 'rules'
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'

@@ -125,6 +125,10 @@ for (const [name, settings] of [
   ['no budgets', 'budgets: none\n'],
   ['protection', 'protection: { kinds: [Widget.example.com], othersMarks: false }\n'],
   [
+    'rules',
+    'rules:\n- { builtin: finished-jobs, name: jobs }\n- { name: old, match: { kinds: [Pod], labels: a }, after: 3d }\n',
+  ],
+  [
     'much',
     'mode: enforce\nkeep: 3d\nremember: 25h\ndiskReserve: 1GiB\nkinds: [pods]\ncontexts: [a]\n',
   ],

@@ -103,11 +103,18 @@ export function costOfRules(facts: ClusterFacts, object: ObjectMeta): number {
 
 /** By all but its expression. */
 function isSelected(match: RuleMatch, object: ObjectMeta): boolean {
-  const { namespace, labels, annotations } = object
+  const { labels, annotations } = object
   const { namespaces, exceptNamespaces } = match
-  if (namespaces.length > 0 && !namespaces.some((each) => isLike(namespace, each))) return false
-  if (exceptNamespaces.some((each) => isLike(namespace, each))) return false
+  if (namespaces.length > 0 && !isWithin(object, namespaces)) return false
+  if (isWithin(object, exceptNamespaces)) return false
   return areTrue(match.labels, labels) && areTrue(match.annotations, annotations)
+}
+
+/** A Namespace is in itself: to except one is to keep it, and what is in it. */
+function isWithin(object: ObjectMeta, patterns: readonly string[]): boolean {
+  const { group, kind, name, namespace } = object
+  const within = kind === 'Namespace' && group === '' ? name : namespace
+  return patterns.some((each) => isLike(within, each))
 }
 
 /** An error is never true, nor is a tree that this version cannot read. */

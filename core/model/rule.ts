@@ -31,7 +31,10 @@ export interface Rule {
 export interface RuleMatch {
   /** At least one. */
   readonly kinds: readonly GroupKind[]
-  /** Names; `*` in one stands for any text. Empty: all, cluster-scoped objects included. */
+  /**
+   * Names; `*` in one stands for any text. Empty: all, cluster-scoped objects included. A Namespace
+   * counts as one of its own.
+   */
   readonly namespaces: readonly string[]
   /** The same, and left out. */
   readonly exceptNamespaces: readonly string[]

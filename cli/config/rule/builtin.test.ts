@@ -1,0 +1,226 @@
+/**
+ * Built-in rules: objects as an API server gives them, and when each is due, or that it never is.
+ *
+ * What must stay true: an object is read as a watcher reads it, by the paths that the rules name.
+ */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { readFields } from '../../../adapters/kubernetes/field.ts'
+import { duenessOf } from '../../../core/judge/rule.ts'
+import type { ObjectMeta, Pair } from '../../../core/model/object.ts'
+import { readsOf } from '../../../core/model/rule.ts'
+import { object } from '../../../testing/model/notation.ts'
+import { BUILTINS } from './builtin.ts'
+import { compiledRule } from './expression.ts'
+import { rulesOf } from './rule-config.ts'
+
+type Json = { readonly [key: string]: unknown }
+
+const DAY = '2026-11-01'
+const at = (clock: string): string => `${DAY}T${clock}Z`
+const CREATED = at('00:00:00')
+
+/** Ends on 2026-12-29T20:14:17Z. */
+const CERTIFICATE =
+  'MIIBbjCCAROgAwIBAgIUAl/A2TXelylvd2VByoSH4hmrc9owCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBYTAeFw0yNjExMjkyMDE0MTdaFw0yNjEyMjkyMDE0MTdaMAwxCjAIBgNVBAMMAWEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATxOUjmmntbSVDyEOKRyqBSIdiy6o58sai/RINyZPi6uQqfALeOp1XUOm3yBOPnpwnY7pp8TOWWETLJroV/i1q7o1MwUTAdBgNVHQ4EFgQUToRyXjSYSL5MKZyuzUoOe3P+ZkwwHwYDVR0jBBgwFoAUToRyXjSYSL5MKZyuzUoOe3P+ZkwwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBGAiEAiIhP4wm8Kn8MCYETQfyJrodqH38nNOvv08x1QCntmr4CIQCApNNlSQNIgPb9ODcPjIm275UE0AXpM1o0qKuxFFFijA=='
+const PEM = `-----BEGIN CERTIFICATE-----\n${CERTIFICATE}\n-----END CERTIFICATE-----\n`
+const ISSUED = Buffer.from(PEM).toString('base64')
+
+function condition(type: string, time: string | null, status = 'True'): Json {
+  return { type, status, lastTransitionTime: time, lastUpdateTime: time }
+}
+
+const job = (ttl: unknown, ...conditions: readonly Json[]): Json => ({
+  spec: { ttlSecondsAfterFinished: ttl },
+  status: { conditions },
+})
+const request = (certificate: string | undefined, ...conditions: readonly Json[]): Json => ({
+  status: conditions.length === 0 ? {} : { conditions, ...(certificate && { certificate }) },
+})
+const token = (expiration: string, type = 'bootstrap.kubernetes.io/token', namespace?: string) => ({
+  metadata: { namespace: namespace ?? 'kube-system' },
+  type,
+  data: { expiration: Buffer.from(expiration).toString('base64') },
+})
+const lease = (spec: Json, holder = 'kube-apiserver', namespace = 'kube-system'): Json => ({
+  metadata: { namespace, labels: { 'apiserver.kubernetes.io/identity': holder } },
+  spec,
+})
+const marked = (annotations: Json, namespace = 'a'): Json => ({
+  metadata: { namespace, annotations },
+})
+const TTL = 'k8s-ttl-controller.twin.sh/ttl'
+const REFRESHED = 'k8s-ttl-controller.twin.sh/refreshed-at'
+
+/** Rule, what the object is, the object, and when it is due. */
+const CASES: readonly (readonly [string, string, Json, string | null])[] = [
+  ['finished-jobs', 'complete', job(60, condition('Complete', at('01:00:00'))), at('01:01:00')],
+  ['finished-jobs', 'failed', job(60, condition('Failed', at('01:00:00'))), at('01:01:00')],
+  ['finished-jobs', 'a TTL of zero', job(0, condition('Complete', at('01:00:00'))), at('01:00:00')],
+  ['finished-jobs', 'no TTL', job(undefined, condition('Complete', at('01:00:00'))), null],
+  ['finished-jobs', 'not finished', job(60), null],
+  ['finished-jobs', 'no status', { spec: { ttlSecondsAfterFinished: 0 } }, null],
+  ['finished-jobs', 'not True', job(60, condition('Complete', at('01:00:00'), 'False')), null],
+  ['finished-jobs', 'only decided', job(60, condition('SuccessCriteriaMet', at('01:00:00'))), null],
+  ['finished-jobs', 'suspended', job(60, condition('Suspended', at('01:00:00'))), null],
+  ['finished-jobs', 'no time', job(60, condition('Complete', null)), null],
+  [
+    'finished-jobs',
+    'among other conditions',
+    job(60, condition('FailureTarget', at('00:30:00')), condition('Failed', at('01:00:00'))),
+    at('01:01:00'),
+  ],
+
+  ['certificate-requests', 'undecided', request(undefined), '2026-11-02T00:00:00Z'],
+  [
+    'certificate-requests',
+    'denied',
+    request(undefined, condition('Denied', at('05:00:00'))),
+    at('06:00:00'),
+  ],
+  [
+    'certificate-requests',
+    'failed, though approved',
+    request(undefined, condition('Approved', at('04:00:00')), condition('Failed', at('05:00:00'))),
+    at('06:00:00'),
+  ],
+  [
+    'certificate-requests',
+    'approved and issued',
+    request(ISSUED, condition('Approved', at('05:00:00'))),
+    at('06:00:00'),
+  ],
+  [
+    'certificate-requests',
+    'approved, not issued',
+    request(undefined, condition('Approved', at('05:00:00'))),
+    '2026-11-02T05:00:00Z',
+  ],
+  [
+    'certificate-requests',
+    'issued, and nobody knows when it was approved',
+    request(ISSUED, condition('Approved', null)),
+    '2026-12-29T20:14:17Z',
+  ],
+  [
+    'certificate-requests',
+    'approved, and nobody knows when',
+    request(undefined, condition('Approved', null)),
+    null,
+  ],
+  ['certificate-requests', 'of another condition', request(undefined, condition('X', null)), null],
+  [
+    'certificate-requests',
+    'issued what is no certificate: as if it were not issued',
+    request('bm9uZQ==', condition('Approved', at('05:00:00'))),
+    '2026-11-02T05:00:00Z',
+  ],
+
+  ['pod-certificate-requests', 'of any state', {}, at('00:15:00')],
+
+  ['bootstrap-tokens', 'with an end', token(at('03:00:00')), at('03:00:00')],
+  [
+    'bootstrap-tokens',
+    'with an offset',
+    token(at('03:00:00').replace('Z', '+02:00')),
+    at('01:00:00'),
+  ],
+  ['bootstrap-tokens', 'with an end that is no time', token('never'), null],
+  ['bootstrap-tokens', 'without an end', { ...token(''), data: {} }, null],
+  ['bootstrap-tokens', 'of another type', token(at('03:00:00'), 'Opaque'), null],
+  ['bootstrap-tokens', 'elsewhere', token(at('03:00:00'), undefined, 'a'), null],
+
+  [
+    'api-server-leases',
+    'of a server',
+    lease({ renewTime: at('02:00:00.123456'), leaseDurationSeconds: 3600 }),
+    at('03:00:00.123'),
+  ],
+  ['api-server-leases', 'never renewed', lease({ leaseDurationSeconds: 3600 }), null],
+  ['api-server-leases', 'without a duration', lease({ renewTime: at('02:00:00') }), null],
+  [
+    'api-server-leases',
+    'of something else',
+    lease({ renewTime: at('02:00:00'), leaseDurationSeconds: 9 }, 'x'),
+    null,
+  ],
+  [
+    'api-server-leases',
+    'elsewhere',
+    lease({ renewTime: at('02:00:00'), leaseDurationSeconds: 9 }, 'kube-apiserver', 'a'),
+    null,
+  ],
+
+  ['janitor', 'with a TTL', marked({ 'janitor/ttl': '2h' }), at('02:00:00')],
+  ['janitor', 'that stays', marked({ 'janitor/ttl': 'forever' }), null],
+  ['janitor', 'with a TTL of nothing', marked({ 'janitor/ttl': '0s' }), null],
+  ['janitor', 'unmarked', marked({}), null],
+  ['janitor', 'in kube-system', marked({ 'janitor/ttl': '2h' }, 'kube-system'), null],
+  ['janitor', 'that expires', marked({ 'janitor/expires': '2026-11-05' }), '2026-11-05T00:00:00Z'],
+  [
+    'janitor',
+    'that expires in a minute',
+    marked({ 'janitor/expires': '2026-11-05T09:26' }),
+    '2026-11-05T09:26:00Z',
+  ],
+  ['janitor', 'that expires some time', marked({ 'janitor/expires': 'tomorrow' }), null],
+
+  ['ttl-controller', 'with a TTL', marked({ [TTL]: '1h30m' }), at('01:30:00')],
+  ['ttl-controller', 'with a TTL of weeks', marked({ [TTL]: '1w' }), '2026-11-08T00:00:00Z'],
+  [
+    'ttl-controller',
+    'that was refreshed',
+    marked({ [TTL]: '1h', [REFRESHED]: at('05:00:00') }),
+    at('06:00:00'),
+  ],
+  ['ttl-controller', 'refreshed only', marked({ [REFRESHED]: at('05:00:00') }), null],
+  [
+    'ttl-controller',
+    'refreshed at no time: its TTL is held',
+    marked({ [TTL]: '1h', [REFRESHED]: 'now' }),
+    null,
+  ],
+]
+
+for (const [builtin, what, raw, due] of CASES) {
+  test(`${builtin}: ${what} is due ${due ?? 'never'}`, () => equal(dueOf(builtin, raw), due))
+}
+
+/** By the first of its rules. */
+function dueOf(builtin: string, raw: Json): string | null {
+  const isMark = BUILTINS[builtin]?.['']?.['match'] !== undefined && MARKS.includes(builtin)
+  const match = isMark ? { match: { kinds: ['Pod'] } } : {}
+  const rules = rulesOf([{ builtin, ...match }], 'f', compiledRule)
+  const times = rules.flatMap((rule) => duenessOf(rule, metaOf(rule, raw), 0)?.at ?? [])
+  return times.length === 0
+    ? null
+    : new Date(Math.min(...times)).toISOString().replace('.000Z', 'Z')
+}
+
+const MARKS = ['janitor', 'ttl-controller']
+
+function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
+  const [reads] = readsOf([rule])
+  const { namespace = '', labels, annotations } = (raw['metadata'] ?? {}) as Json
+  if (reads === undefined) throw new Error('a rule about nothing')
+  const { group, kind, digest } = reads
+  const fields = readFields(raw, reads)
+  if (fields === null) throw new Error('more than the caps')
+  return {
+    ...object('pod/a', '1'),
+    ...{ group, kind, namespace: String(namespace), createdAt: Date.parse(CREATED) },
+    ...{ labels: pairs(labels), annotations: pairs(annotations) },
+    projected: { reads: digest, fields },
+  }
+}
+
+function pairs(map: unknown): readonly Pair[] {
+  return Object.entries((map ?? {}) as Record<string, string>).map(([key, value]) => ({
+    key,
+    value,
+  }))
+}
+
+test('every built-in rule has cases here, and is about kinds of its own but for marks', () => {
+  deepEqual([...new Set(CASES.map(([builtin]) => builtin))], Object.keys(BUILTINS))
+})

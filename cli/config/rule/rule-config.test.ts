@@ -1,0 +1,362 @@
+/** The section `rules`: what a rule is that was written, and a sentence for each mistake. */
+import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { type Rule, type RuleCase, ruleDigest } from '../../../core/model/rule.ts'
+import { compiledRule } from './expression.ts'
+import { rulesOf } from './rule-config.ts'
+
+function rulesIn(yaml: string): readonly Rule[] {
+  return rulesOf(parse(yaml), 'f: rules', compiledRule)
+}
+
+/** One rule with this beside its name. */
+function ruleIn(yaml: string): Rule {
+  const [rule] = rulesIn(`[{ name: r, ${yaml} }]`)
+  if (rule === undefined) throw new Error('no rule')
+  return rule
+}
+
+test('without the section there are no rules', () => {
+  deepEqual(rulesOf(undefined, 'f', compiledRule), [])
+  deepEqual(rulesOf([], 'f', compiledRule), [])
+})
+
+const EXAMPLE = `
+- name: old-previews
+  match:
+    kinds: [Namespace, Job.batch]
+    namespaces: ['preview-*']
+    exceptNamespaces: [kube-system]
+    labels: 'preview=true,!keep'
+    annotations: { example.com/temporary: 'true', example.com/a: { exists: false } }
+  after: 72h
+  for: 10m
+  warn: 1h
+  limit: { perHour: 200, percent: 20 }
+  propagationPolicy: Foreground
+- name: expired
+  match: { kinds: [ConfigMap] }
+  since: { annotation: example.com/expires }
+- name: cases
+  match: { kinds: [Job.batch] }
+  cases:
+    - when:
+        status.conditions[type=Complete].status: 'True'
+        spec.suspend: { not: [true] }
+        spec.parallelism: [1, 2]
+      since: { field: 'status.conditions[type=Complete].lastTransitionTime' }
+      after: { seconds: spec.ttlSecondsAfterFinished }
+    - since: { field: status.completionTime }
+      after: { annotation: example.com/ttl }
+`
+
+test('a rule is what was written, and the rest is the default', () => {
+  const created = { type: 'created' }
+  const system = ['kube-system', 'kube-public', 'kube-node-lease']
+  const none = { namespaces: [], exceptNamespaces: system, labels: [], annotations: [] }
+  const rest = { propagationPolicy: 'Background', forMs: 0, warnMs: 0, limit: null }
+  const complete = 'status.conditions[type=Complete]'
+  deepEqual(rulesIn(EXAMPLE), [
+    {
+      name: 'old-previews',
+      match: {
+        kinds: [
+          { group: '', kind: 'Namespace' },
+          { group: 'batch', kind: 'Job' },
+        ],
+        namespaces: ['preview-*'],
+        exceptNamespaces: ['kube-system'],
+        labels: [
+          { key: 'preview', operator: 'in', values: ['true'] },
+          { key: 'keep', operator: 'absent', values: [] },
+        ],
+        annotations: [
+          { key: 'example.com/temporary', operator: 'in', values: ['true'] },
+          { key: 'example.com/a', operator: 'absent', values: [] },
+        ],
+        expression: null,
+      },
+      cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
+      propagationPolicy: 'Foreground',
+      forMs: 600_000,
+      warnMs: 3_600_000,
+      limit: { perHour: 200, percent: 20 },
+    },
+    {
+      name: 'expired',
+      match: { kinds: [{ group: '', kind: 'ConfigMap' }], ...none, expression: null },
+      cases: [
+        {
+          fields: [],
+          since: { type: 'annotation', key: 'example.com/expires' },
+          after: { type: 'fixed', ms: 0 },
+        },
+      ],
+      ...rest,
+    },
+    {
+      name: 'cases',
+      match: { kinds: [{ group: 'batch', kind: 'Job' }], ...none, expression: null },
+      cases: [
+        {
+          fields: [
+            { key: `${complete}.status`, operator: 'in', values: ['True'] },
+            { key: 'spec.suspend', operator: 'not-in', values: ['true'] },
+            { key: 'spec.parallelism', operator: 'in', values: ['1', '2'] },
+          ],
+          since: { type: 'field', path: `${complete}.lastTransitionTime` },
+          after: { type: 'seconds', path: 'spec.ttlSecondsAfterFinished' },
+        },
+        {
+          fields: [],
+          since: { type: 'field', path: 'status.completionTime' },
+          after: { type: 'duration', annotation: 'example.com/ttl' },
+        },
+      ],
+      ...rest,
+    },
+  ])
+})
+
+/** Namespaces, exceptions, and what is excepted in the end. */
+const SYSTEM: readonly (readonly [string, string, string])[] = [
+  ['', '', 'kube-system kube-public kube-node-lease'],
+  ['', '[ci]', 'ci kube-system kube-public kube-node-lease'],
+  ['', '[kube-system]', 'kube-system kube-public kube-node-lease'],
+  ['[preview-*]', '', ''],
+  ["['*']", '', 'kube-system kube-public kube-node-lease'],
+  ["['*', kube-system]", '', 'kube-public kube-node-lease'],
+  ['[kube-*]', '[kube-public]', 'kube-public kube-system kube-node-lease'],
+  ['[kube-system]', '', ''],
+]
+
+for (const [namespaces, except, expected] of SYSTEM) {
+  test(`of namespaces ${namespaces || 'all'} but ${except || 'none'}, left out are ${expected || 'none'}`, () => {
+    const within = namespaces === '' ? '' : `namespaces: ${namespaces}, `
+    const without = except === '' ? '' : `exceptNamespaces: ${except}, `
+    const { match } = ruleIn(`match: { ${within}${without}kinds: [Pod], labels: a }, after: 1h`)
+    equal(match.exceptNamespaces.join(' '), expected)
+  })
+}
+
+test('a built-in rule is about the namespaces of its twin', () => {
+  const [jobs] = rulesIn('[{ builtin: finished-jobs }]')
+  deepEqual(jobs?.match.exceptNamespaces, [])
+})
+
+test('an order names a rule by what it says, whatever the order of its keys', () => {
+  const of = (text: string): string => ruleDigest(ruleIn(text))
+  const digest = of('match: { kinds: [Pod], labels: a }, after: 1h, for: 1m')
+  equal(of('for: 60s, after: 60m, match: { labels: a, kinds: [Pod] }'), digest)
+  notEqual(of('for: 61s, after: 60m, match: { labels: a, kinds: [Pod] }'), digest)
+})
+
+const POD = 'match: { kinds: [Pod] }'
+
+const AFTER: readonly (readonly [string, RuleCase['after']])[] = [
+  ['90m', { type: 'fixed', ms: 5_400_000 }],
+  ['1h30m', { type: 'fixed', ms: 5_400_000 }],
+  ['2w', { type: 'fixed', ms: 1_209_600_000 }],
+  ['{ seconds: spec.a }', { type: 'seconds', path: 'spec.a' }],
+]
+
+for (const [text, after] of AFTER) {
+  test(`after: ${text}`, () => deepEqual(ruleIn(`${POD}, after: ${text}`).cases[0]?.after, after))
+}
+
+/** Nothing at once but what is selected. */
+const SELECTED: readonly string[] = [
+  'match: { kinds: [Pod], labels: a=b }, after: 0s',
+  'match: { kinds: [Pod], labels: a }, after: 0',
+  'match: { kinds: [Pod], annotations: { a: b } }, after: 0s',
+  "match: { kinds: [Pod], namespaces: ['a-*'] }, after: 0s",
+  `${POD}, when: { status.phase: Failed }, after: 0s`,
+  `${POD}, since: { annotation: a }, after: 0s`,
+  `${POD}, after: { annotation: a }`,
+  'match: { kinds: [Namespace], namespaces: [a] }, after: 1h',
+  'match: { kinds: [Secret], labels: a }, after: 1h',
+  'match: { kinds: [Secret] }, since: { annotation: a }',
+]
+
+for (const text of SELECTED) test(`${text} is a rule`, () => equal(ruleIn(text).name, 'r'))
+
+test('an expression is compiled when the config is read, and selects', () => {
+  const text = `match: { kinds: [Pod], expression: "object.status.phase == 'Failed'" }, after: 0s`
+  const { expression } = ruleIn(text).match
+  deepEqual(
+    [expression?.source, expression?.fields],
+    ["object.status.phase == 'Failed'", ['status.phase']],
+  )
+})
+
+const long = 'a'.repeat(50)
+const many = (count: number, of: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => of(index)).join(', ')
+
+/** What stands beside `name: r`. */
+const WRONG: readonly (readonly [string, RegExp])[] = [
+  ['colour: red', /^f: rules\[0\]: unknown key colour; known are name, match, /],
+  ['after: 1h', /^f: rules\.r\.match: is missing/],
+  ['match: Pod, after: 1h', /^f: rules\.r\.match: expected a mapping with kinds, /],
+  ['match: { kind: Pod }, after: 1h', /^f: rules\.r\.match: unknown key kind; known are kinds/],
+  ['match: { labels: a }, after: 1h', /^f: rules\.r\.match\.kinds: expected kinds such as/],
+  ['match: { kinds: Pod }, after: 1h', /match\.kinds: expected a list of texts, not "Pod"/],
+  ['match: { kinds: [pods] }, after: 1h', /match\.kinds: pods is no kind/],
+  ['match: { kinds: [Job] }, after: 1h', /kinds: the core group has no kind Job: write its group/],
+  ['match: { kinds: [A/B] }, after: 1h', /kinds: "A\/B" is no kind/],
+  ['match: { kinds: [Job.Batch] }, after: 1h', /"Job.Batch" is no kind/],
+  [`match: { kinds: [${many(51, (i) => `K.a${i}`)}] }, after: 1h`, /51 kinds, and 50 are the most/],
+  ['match: { kinds: [Node] }, after: 1h', /no rule is about Node: the pods on it go with one/],
+  ['match: { kinds: [PersistentVolume] }, after: 1h', /a rule deletes no storage/],
+  [
+    'match: { kinds: [CustomResourceDefinition.apiextensions.k8s.io] }, after: 1h',
+    /no rule is about CustomResourceDefinition.apiextensions.k8s.io: all objects/,
+  ],
+  ['match: { kinds: [Event] }, after: 1h', /Events are never watched/],
+  ['match: { kinds: [Pod], namespaces: [A] }, after: 1h', /"A" is no name of a namespace/],
+  ['match: { kinds: [Pod], namespaces: [] }, after: 1h', /namespaces: is empty; leave it out/],
+  ['match: { kinds: [Pod], exceptNamespaces: a }, after: 1h', /exceptNamespaces: expected a list/],
+  [
+    `match: { kinds: [Pod], namespaces: [${many(201, (i) => `n${i}`)}] }, after: 1h`,
+    /201 entries, and 200 are the most/,
+  ],
+  ['match: { kinds: [Pod], labels: [a] }, after: 1h', /labels: expected a label selector such as/],
+  ["match: { kinds: [Pod], labels: 'a in b' }, after: 1h", /labels: "a in b" is no label selector/],
+  ['match: { kinds: [Pod], annotations: [a] }, after: 1h', /annotations: expected a mapping of/],
+  ['match: { kinds: [Pod], annotations: {} }, after: 1h', /annotations: expected at least one key/],
+  ['match: { kinds: [Pod], annotations: { -a: b } }, after: 1h', /"-a" is no key of an annotation/],
+  [
+    'match: { kinds: [Pod], annotations: { kubectl.kubernetes.io/last-applied-configuration: a } }, after: 1h',
+    /the whole object as it was applied/,
+  ],
+  [
+    'match: { kinds: [Pod], annotations: { a: null } }, after: 1h',
+    /annotations\.a: expected texts/,
+  ],
+  ['match: { kinds: [Pod], annotations: { a: [] } }, after: 1h', /a: 0 values, and from 1 to 100/],
+  [
+    'match: { kinds: [Pod], annotations: { a: {} } }, after: 1h',
+    /annotations\.a: expected a value/,
+  ],
+  [
+    'match: { kinds: [Pod], annotations: { a: { exists: yes } } }, after: 1h',
+    /annotations\.a\.exists: expected true or false/,
+  ],
+  ["match: { kinds: [Pod], expression: 'a' }, after: 1h", /^f: rules\.r\.match\.expression: \S/],
+  [
+    `match: { kinds: [Secret], expression: "object.data.a == 'b'" }, after: 1h`,
+    /data\.a of a Secret is not read/,
+  ],
+  ['match: { kinds: [Pod], expression: 5 }, after: 1h', /expression: expected an expression of/],
+  [POD, /^f: rules\.r: after is missing, such as 72h, or since/],
+  [`${POD}, after: 1h, cases: [{ after: 1h }]`, /after and cases exclude each other/],
+  [`${POD}, cases: []`, /cases: expected a list of 1 to 20 mappings/],
+  [`${POD}, cases: [{ when: { a: b } }]`, /^f: rules\.r\.cases\[0\]: after is missing/],
+  [`${POD}, cases: [{ if: { a: b } }]`, /cases\[0\]: unknown key if; known are when, since, after/],
+  [`${POD}, after: soon`, /^f: rules\.r\.after: expected a duration such as 30m/],
+  [`${POD}, after: 5`, /after: expected a duration/],
+  [`${POD}, after: -5m`, /after: expected a duration/],
+  [`${POD}, after: 36501d`, /at most 36500d/],
+  [`${POD}, after: { seconds: a, annotation: b }`, /after: expected a duration, \{seconds: PATH\}/],
+  [`${POD}, after: { seconds: 'a b' }`, /after\.seconds: "a b" is no path of a field/],
+  [`${POD}, since: { field: 'a[b' }`, /since\.field: "a\[b" is no path of a field/],
+  [`${POD}, since: { field: a.b.c.d.e.f.g.h.i }`, /is no path of a field/],
+  [`${POD}, since: { field: a${'.b'.repeat(300)} }`, /is no path of a field/],
+  [`${POD}, since: { field: metadata.labels.a }`, /is read by match\.labels and/],
+  [`${POD}, since: { field: metadata.managedFields }`, /or not at all/],
+  [`${POD}, since: {}`, /since: expected \{field: PATH\} or \{annotation: KEY\}/],
+  [`${POD}, since: creation`, /since: expected a mapping with field, annotation/],
+  [`${POD}, after: 0s`, /^f: rules\.r: would delete all objects of its kinds at once; it takes/],
+  ["match: { kinds: [Pod], labels: '!keep' }, after: 0s", /all objects of its kinds at once/],
+  ["match: { kinds: [Pod], namespaces: ['*'] }, after: 0s", /all objects of its kinds at once/],
+  [`${POD}, cases: [{ after: 1h }, { after: 0s }]`, /all objects of its kinds at once/],
+  ['match: { kinds: [Namespace] }, after: 1h', /would delete each Namespace for its age alone/],
+  ['match: { kinds: [Pod, Secret] }, after: 1h', /would delete each Secret for its age alone/],
+  [
+    'match: { kinds: [Secret] }, since: { field: data.password }',
+    /^f: rules\.r: data\.password of a Secret is not read; type is, and data\.expiration/,
+  ],
+  [
+    'match: { kinds: [Pod, Secret], labels: a }, when: { spec.a: b }, after: 1h',
+    /spec\.a of a Secret is not read/,
+  ],
+  [
+    `${POD}, cases: [${many(12, (i) => `{ when: { spec.${long}${i}: a }, after: 1h }`)}]`,
+    /^f: rules: the paths of Pod have \d+ characters, and 512 are the most/,
+  ],
+  [`${POD}, after: 1h, for: soon`, /^f: rules\.r\.for: expected a duration/],
+  [`${POD}, after: 1h, warn: 1`, /^f: rules\.r\.warn: expected a duration/],
+  [`${POD}, after: 1h, limit: 5`, /^f: rules\.r\.limit: expected a mapping with perHour, percent/],
+  [`${POD}, after: 1h, limit: {}`, /limit: expected perHour or percent over 0/],
+  [`${POD}, after: 1h, limit: { perHour: -1 }`, /limit\.perHour: expected a whole number from 0/],
+  [`${POD}, after: 1h, limit: { percent: 101 }`, /limit\.percent: expected a whole number from 0/],
+  [`${POD}, after: 1h, limit: { a: 1 }`, /limit: unknown key a; known are perHour, percent/],
+  [`${POD}, after: 1h, propagationPolicy: Later`, /"Later" is none of Background, Foreground/],
+  ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
+  ['builtin: toString', /builtin: is none of finished-jobs/],
+  ['builtin: finished-jobs, after: 1h', /\(built in\): unknown key after; known are name, builtin/],
+  [
+    'builtin: finished-jobs, match: { kinds: [Pod] }',
+    /^f: rules\.r\.match\.kinds: are fixed in this built-in rule/,
+  ],
+  ['builtin: bootstrap-tokens, match: { namespaces: [a] }', /match\.namespaces: are fixed/],
+  ['builtin: janitor', /^f: rules\.r\.match\.kinds: expected kinds such as/],
+  [
+    'builtin: janitor, match: { kinds: [Pod], annotations: { janitor/ttl: 1h } }',
+    /annotations\.janitor\/ttl: is read by this built-in rule itself/,
+  ],
+]
+
+for (const [text, message] of WRONG) {
+  test(`${text.slice(0, 90)} is refused`, () =>
+    throws(() => ruleIn(text), { name: 'ExitError', exitCode: 2, message }))
+}
+
+/** The whole section. */
+const WRONG_SECTIONS: readonly (readonly [string, RegExp])[] = [
+  ['{ a: b }', /^f: rules: expected a list of rules$/],
+  ['[a]', /^f: rules\[0\]: expected a mapping with name, match/],
+  [`[{ ${POD}, after: 1h }]`, /^f: rules\[0\]: name is missing, or none/],
+  [`[{ name: A, ${POD}, after: 1h }]`, /^f: rules\[0\]: name is missing, or none/],
+  [`[{ name: ${'a'.repeat(64)}, ${POD}, after: 1h }]`, /63 at most/],
+  [`[{ name: a, ${POD}, after: 1h }, { name: a, ${POD}, after: 2h }]`, /two rules are called a$/],
+  [
+    '[{ builtin: finished-jobs }, { builtin: finished-jobs }]',
+    /two rules are called finished-jobs/,
+  ],
+  [
+    `[${many(101, (i) => `{ name: r${i}, ${POD}, after: 1h }`)}]`,
+    /^f: rules: 101 rules, and 100 are the most/,
+  ],
+  [
+    `[${many(60, (i) => `{ builtin: janitor, name: r${i}, ${POD} }`)}]`,
+    /^f: rules: 120 rules with built-in ones, and 100 are the most/,
+  ],
+  [
+    `[${many(100, (i) => `{ name: r${i}, match: { kinds: [Pod], namespaces: [${many(30, (j) => `n${j}-${long}`)}] }, after: 1h }`)}]`,
+    /characters as JSON, and 65536 are the most/,
+  ],
+]
+
+for (const [text, message] of WRONG_SECTIONS) {
+  test(`${text.slice(0, 90)} is no section`, () =>
+    throws(() => rulesIn(text), { name: 'ExitError', exitCode: 2, message }))
+}
+
+test('a built-in rule is what it says, narrowed by what the config says', () => {
+  const [jobs, ttl, expires] = rulesIn(`
+- { builtin: finished-jobs, name: jobs, match: { exceptNamespaces: [ci], labels: a }, for: 1h }
+- { builtin: janitor, match: { kinds: [Pod], labels: '!keep' }, limit: { perHour: 5 } }
+`)
+  equal(jobs?.name, 'jobs')
+  deepEqual(jobs?.match.exceptNamespaces, ['ci'])
+  deepEqual(jobs?.match.labels, [{ key: 'a', operator: 'exists', values: [] }])
+  deepEqual([jobs?.forMs, jobs?.propagationPolicy], [3_600_000, 'Foreground'])
+  deepEqual([ttl?.name, expires?.name], ['janitor', 'janitor-expires'])
+  for (const rule of [ttl, expires]) {
+    deepEqual(rule?.match.exceptNamespaces, ['kube-system'])
+    deepEqual(rule?.match.labels, [{ key: 'keep', operator: 'absent', values: [] }])
+    deepEqual(rule?.limit, { perHour: 5, percent: 0 })
+  }
+})

@@ -1,0 +1,191 @@
+/**
+ * The section `rules` of the config file: what is deleted for its age, its fields or its marks.
+ *
+ * What must stay true: what cannot be understood ends the start with a sentence that names the
+ * rule; a rule that would mean all objects of a kind at once, or the cluster's own, is refused. The
+ * same text is the same rule, in the same order of fields: orders name it by its digest.
+ *
+ * Not here: what a rule decides (core/judge/rule.ts), when it is carried out
+ * (core/admit/rule-hold.ts).
+ */
+import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
+import { isLike } from '../../../core/judge/rule.ts'
+import { MOST_PROJECTED } from '../../../core/model/field-path.ts'
+import type { PropagationPolicy } from '../../../core/model/object.ts'
+import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule.ts'
+import { readsOf } from '../../../core/model/rule.ts'
+import { bad, oneOf, whole } from '../setting.ts'
+import { BUILTINS } from './builtin.ts'
+import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
+import { isCareful, kindText } from './rule-kind.ts'
+import { type Compile, narrowed, ruleMatch } from './rule-match.ts'
+import { type Mapping, mapping } from './rule-term.ts'
+
+/** Of a rule, and of a built-in one some. */
+export const RULE_KEYS: readonly string[] = [
+  ...[
+    'name',
+    'match',
+    ...CASE_KEYS,
+    'cases',
+    'for',
+    'warn',
+    'limit',
+    'propagationPolicy',
+    'builtin',
+  ],
+]
+const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
+/** As a label of DNS. */
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
+export const MOST_RULES = 100
+/** All of them are in one event, and in each order's reach. */
+const MOST_CHARACTERS = 65_536
+/** The rest of what one object may take is for its values. */
+const MOST_PATHS = MOST_PROJECTED / 2
+const MOST_PER_HOUR = 1_000_000_000
+
+export function rulesOf(section: unknown, from: string, compile: Compile): readonly Rule[] {
+  if (section === undefined) return []
+  if (!Array.isArray(section)) throw bad(`${from}: expected a list of rules`)
+  if (section.length > MOST_RULES) {
+    throw bad(`${from}: ${section.length} rules, and ${MOST_RULES} are the most`)
+  }
+  const rules = section.flatMap((each, index) => entryOf(each, { from, index, compile }))
+  checkTogether(rules, from)
+  return rules
+}
+
+interface EntryContext {
+  readonly from: string
+  readonly index: number
+  readonly compile: Compile
+}
+
+/** A built-in one may be several. */
+function entryOf(entry: unknown, { from, index, compile }: EntryContext): readonly Rule[] {
+  const fields = mapping(entry, RULE_KEYS, `${from}[${index}]`)
+  const { name: given, builtin } = fields
+  const name = nameOf(given ?? builtin, `${from}[${index}]`)
+  const where = `${from}.${name}`
+  if (builtin === undefined) return [besideSystem(ruleOf(name, fields, where, compile))]
+  if (typeof builtin !== 'string' || !Object.hasOwn(BUILTINS, builtin)) {
+    throw bad(`${where}.builtin: is none of ${Object.keys(BUILTINS).join(', ')}`)
+  }
+  mapping(entry, BUILTIN_KEYS, `${where} (built in)`)
+  return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
+    const match = narrowed(own['match'] as Mapping, fields['match'], `${where}.match`)
+    const { for: wait, warn, limit } = fields
+    const made = { ...own, match, for: wait, warn, limit }
+    return ruleOf(nameOf(`${name}${suffix}`, where), made, where, compile)
+  })
+}
+
+/** What is in the cluster's own namespaces is deleted only where a rule names them one by one. */
+function besideSystem(rule: Rule): Rule {
+  const { namespaces, exceptNamespaces } = rule.match
+  const reached = SYSTEM_NAMESPACES.filter((each) => {
+    const isMeant = namespaces.length === 0 || namespaces.some((pattern) => isLike(each, pattern))
+    return isMeant && ![...namespaces, ...exceptNamespaces].includes(each)
+  })
+  const match = { ...rule.match, exceptNamespaces: [...exceptNamespaces, ...reached] }
+  return { ...rule, match }
+}
+
+function nameOf(value: unknown, from: string): string {
+  if (typeof value === 'string' && NAME.test(value)) return value
+  throw bad(
+    `${from}: name is missing, or none: expected lower-case letters, digits and "-", 63 at most`,
+  )
+}
+
+function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): Rule {
+  const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
+  const policyFrom = `${from}.propagationPolicy`
+  const rule: Rule = {
+    name,
+    match: ruleMatch(fields['match'], `${from}.match`, compile),
+    cases: ruleCases(fields, from),
+    propagationPolicy:
+      oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
+      'Background',
+    forMs: waitMs(wait, `${from}.for`),
+    warnMs: waitMs(warn, `${from}.warn`),
+    limit: limitOf(limit, `${from}.limit`),
+  }
+  checkReach(rule, from)
+  checkSecrets(rule, from)
+  return rule
+}
+
+function limitOf(value: unknown, from: string): RuleLimit | null {
+  if (value === undefined) return null
+  const fields = mapping(value, ['perHour', 'percent'], from)
+  const number = (key: string, most: number): number =>
+    whole({ key, value: fields[key], from: `${from}.${key}` }, 0, most) ?? 0
+  const [perHour, percent] = [number('perHour', MOST_PER_HOUR), number('percent', 100)]
+  if (perHour + percent > 0) return { perHour, percent }
+  throw bad(
+    `${from}: expected perHour or percent over 0; a rule that may delete nothing is no rule`,
+  )
+}
+
+/** By age alone the oldest are first, and those are the cluster's own. */
+function checkReach({ match, cases }: Rule, from: string): void {
+  if (selects(match)) return
+  const byAge = cases.filter(isByAge)
+  const what = 'labels, annotations, namespaces or an expression in match, or when'
+  if (byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
+    throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
+  }
+  const careful = byAge.length === 0 ? undefined : match.kinds.find(isCareful)
+  if (careful === undefined) return
+  const kind = kindText(careful)
+  throw bad(`${from}: would delete each ${kind} for its age alone; it takes ${what}`)
+}
+
+function isByAge({ fields, since, after }: RuleCase): boolean {
+  return fields.length === 0 && since.type === 'created' && after.type === 'fixed'
+}
+
+/** Without this one, most objects would be selected. */
+function selects({ namespaces, labels, annotations, expression }: RuleMatch): boolean {
+  if (expression !== null || [...labels, ...annotations].some(isPositive)) return true
+  return namespaces.length > 0 && !namespaces.some((each) => /^\*+$/.test(each))
+}
+
+function isPositive({ operator }: Term): boolean {
+  return operator === 'in' || operator === 'exists'
+}
+
+const OF_SECRETS: readonly string[] = ['type', 'data.expiration:base64']
+
+function checkSecrets(rule: Rule, from: string): void {
+  const [reads] = readsOf([rule]).filter(({ group, kind }) => group === '' && kind === 'Secret')
+  const wrong = reads?.fields.find((path) => !OF_SECRETS.includes(path))
+  if (wrong === undefined) return
+  throw bad(
+    `${from}: ${wrong} of a Secret is not read; type is, and data.expiration:base64 of bootstrap tokens`,
+  )
+}
+
+function checkTogether(rules: readonly Rule[], from: string): void {
+  const names = rules.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) throw bad(`${from}: two rules are called ${twice}`)
+  if (rules.length > MOST_RULES) {
+    throw bad(`${from}: ${rules.length} rules with built-in ones, and ${MOST_RULES} are the most`)
+  }
+  const length = JSON.stringify(rules).length
+  if (length > MOST_CHARACTERS) {
+    throw bad(`${from}: ${length} characters as JSON, and ${MOST_CHARACTERS} are the most`)
+  }
+  for (const { group, kind, fields } of readsOf(rules)) {
+    const paths = fields.reduce((sum, path) => sum + path.length, 0)
+    if (paths <= MOST_PATHS) continue
+    throw bad(
+      `${from}: the paths of ${kindText({ group, kind })} have ${paths} characters, and ${MOST_PATHS} are the most`,
+    )
+  }
+}

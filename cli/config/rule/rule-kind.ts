@@ -1,0 +1,73 @@
+/**
+ * The kinds that a rule is about.
+ *
+ * What must stay true: a kind whose objects all others need, or that are storage, is refused in any
+ * rule. A kind that Kinfold and the cluster live by takes a rule that selects among its objects:
+ * age alone would mean all of them, and the oldest are the cluster's own.
+ *
+ * Not here: what is protected whatever a rule says (core/graph/guarding.ts).
+ */
+import type { GroupKind } from '../../../core/model/object.ts'
+import { policyFor } from '../../../core/model/policy.ts'
+import { voidSubject } from '../../../ports/record/void-subject.ts'
+import { bad, texts } from '../setting.ts'
+
+const MOST = 50
+/** As a manifest has it; its group behind a dot. */
+const KIND = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
+
+const OF_ALL = 'all objects of other kinds go with one'
+const STORAGE = 'a rule deletes no storage'
+const GUARDS = 'it guards the whole cluster'
+const NEVER: Readonly<Record<string, string>> = {
+  Node: 'the pods on it go with one',
+  'CustomResourceDefinition.apiextensions.k8s.io': OF_ALL,
+  'APIService.apiregistration.k8s.io': OF_ALL,
+  PersistentVolume: STORAGE,
+  'VolumeSnapshotContent.snapshot.storage.k8s.io': STORAGE,
+  'VolumeGroupSnapshotContent.groupsnapshot.storage.k8s.io': STORAGE,
+  'StorageClass.storage.k8s.io': STORAGE,
+  'MutatingWebhookConfiguration.admissionregistration.k8s.io': GUARDS,
+  'ValidatingWebhookConfiguration.admissionregistration.k8s.io': GUARDS,
+  'MutatingAdmissionPolicy.admissionregistration.k8s.io': GUARDS,
+  'MutatingAdmissionPolicyBinding.admissionregistration.k8s.io': GUARDS,
+  'ValidatingAdmissionPolicy.admissionregistration.k8s.io': GUARDS,
+  'ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io': GUARDS,
+  Event: 'Events are never watched',
+  'Event.events.k8s.io': 'Events are never watched',
+}
+
+/** They hold data, rights, or who leads. */
+const CAREFUL: ReadonlySet<string> = new Set([
+  ...policyFor('dry-run', 'guarded').protection.kinds.map(kindText),
+  ...['ConfigMap', 'ServiceAccount', 'Lease.coordination.k8s.io'],
+])
+
+export function kindText({ group, kind }: GroupKind): string {
+  return group === '' ? kind : `${kind}.${group}`
+}
+
+/** Whether a rule about it has to select more than by age. */
+export function isCareful(kind: GroupKind): boolean {
+  return CAREFUL.has(kindText(kind))
+}
+
+export function ruleKinds(value: unknown, from: string): readonly GroupKind[] {
+  const all = texts({ key: 'kinds', value, from })
+  if (all.length === 0) throw bad(`${from}: expected kinds such as [Pod, Job.batch]`)
+  if (all.length > MOST) throw bad(`${from}: ${all.length} kinds, and ${MOST} are the most`)
+  return [...new Set(all)].map((text) => ruleKind(text, from))
+}
+
+function ruleKind(text: string, from: string): GroupKind {
+  const vain = voidSubject(`kind/${text}`)
+  if (vain !== '') throw bad(`${from}: ${vain}`)
+  if (!KIND.test(text)) {
+    const shown = JSON.stringify(text.slice(0, 200))
+    throw bad(`${from}: ${shown} is no kind, such as Pod or Widget.example.com`)
+  }
+  const why = Object.hasOwn(NEVER, text) ? NEVER[text] : undefined
+  if (why !== undefined) throw bad(`${from}: no rule is about ${text}: ${why}`)
+  const [kind = '', ...group] = text.split('.')
+  return { group: group.join('.'), kind }
+}

@@ -1,0 +1,96 @@
+/**
+ * Which objects a rule is about: `match` of a rule, and of a built-in rule together with what the
+ * config adds to it.
+ *
+ * What must stay true: a config can only narrow what a built-in rule is about, but for namespaces
+ * that the rule leaves out by default.
+ */
+import type { RuleExpression, RuleMatch } from '../../../core/model/rule.ts'
+import { bad, texts } from '../setting.ts'
+import { labelTerms } from './label-selector.ts'
+import { ruleKinds } from './rule-kind.ts'
+import { annotationTerms, type Mapping, mapping } from './rule-term.ts'
+
+const KEYS = [
+  ...['kinds', 'namespaces', 'exceptNamespaces', 'labels', 'annotations', 'expression'],
+] as const
+const MOST_NAMESPACES = 200
+/** A name, with `*` for any text. */
+const NAMESPACE = /^(?=.{1,63}$)[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$/
+const MOST_EXPRESSION = 10_000
+
+/** Of a source, what decides; it throws an `ExitError` for one that it does not take. */
+export type Compile = (source: string, from: string) => RuleExpression
+
+export function ruleMatch(value: unknown, from: string, compile: Compile): RuleMatch {
+  if (value === undefined) throw bad(`${from}: is missing; it takes kinds at least`)
+  const fields = mapping(value, KEYS, from)
+  const { labels, annotations, expression } = fields
+  return {
+    kinds: ruleKinds(fields['kinds'], `${from}.kinds`),
+    namespaces: namespacesOf(fields, 'namespaces', from),
+    exceptNamespaces: namespacesOf(fields, 'exceptNamespaces', from),
+    labels: labels === undefined ? [] : labelTerms(selector(labels, from), `${from}.labels`),
+    annotations: annotationTerms(annotations, `${from}.annotations`),
+    expression:
+      expression === undefined ? null : expressionOf(expression, `${from}.expression`, compile),
+  }
+}
+
+function namespacesOf(
+  fields: Mapping,
+  key: 'namespaces' | 'exceptNamespaces',
+  from: string,
+): readonly string[] {
+  const value = fields[key]
+  const where = `${from}.${key}`
+  const all = texts({ key, value, from: where })
+  if (value !== undefined && all.length === 0) throw bad(`${where}: is empty; leave it out for all`)
+  if (all.length > MOST_NAMESPACES) {
+    throw bad(`${where}: ${all.length} entries, and ${MOST_NAMESPACES} are the most`)
+  }
+  const wrong = all.find((each) => !NAMESPACE.test(each))
+  if (wrong === undefined) return all
+  const shown = JSON.stringify(wrong.slice(0, 200))
+  throw bad(`${where}: ${shown} is no name of a namespace, and no pattern such as preview-*`)
+}
+
+function selector(value: unknown, from: string): string {
+  if (typeof value === 'string' && value.trim() !== '') return value
+  throw bad(`${from}.labels: expected a label selector such as 'preview=true,!keep'`)
+}
+
+function expressionOf(value: unknown, from: string, compile: Compile): RuleExpression {
+  if (typeof value === 'string' && value !== '' && value.length <= MOST_EXPRESSION) {
+    return compile(value, from)
+  }
+  throw bad(`${from}: expected an expression of at most ${MOST_EXPRESSION} characters`)
+}
+
+/** Of a built-in rule: its own, and what the config says. */
+export function narrowed(own: Mapping, value: unknown, from: string): Mapping {
+  if (value === undefined) return own
+  const given = mapping(value, KEYS, from)
+  for (const key of ['kinds', 'namespaces'] as const) {
+    if (own[key] !== undefined && given[key] !== undefined) {
+      throw bad(`${from}.${key}: are fixed in this built-in rule; leave them out`)
+    }
+  }
+  const labels = [own['labels'], given['labels']].filter((each) => each !== undefined)
+  return {
+    ...own,
+    ...given,
+    ...(labels.length === 2 ? { labels: labels.join(',') } : {}),
+    ...annotationsOf(own['annotations'], given['annotations'], from),
+  }
+}
+
+function annotationsOf(own: unknown, given: unknown, from: string): Mapping {
+  if (own === undefined || given === undefined) return {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return {}
+  const twice = Object.keys(own as Mapping).find((key) => Object.hasOwn(given, key))
+  if (twice !== undefined) {
+    throw bad(`${from}.annotations.${twice}: is read by this built-in rule itself; leave it out`)
+  }
+  return { annotations: { ...given, ...(own as Mapping) } }
+}
