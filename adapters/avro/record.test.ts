@@ -272,6 +272,8 @@ const policy = record<Policy>({
   approvals: number,
   rememberMs: number,
   rules: list(rule),
+  mayRemove: list(text),
+  passGrace: truth,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }

@@ -17,12 +17,23 @@ import { nameOf } from '../print/kind-name.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { readConfigFile } from './config-file.ts'
 import { defaultDataDirectory } from './data-directory.ts'
-import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf, mayRemoveOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
-import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
+import {
+  bad,
+  bytes,
+  duration,
+  flag,
+  flagOf,
+  oneOf,
+  type Setting,
+  text,
+  texts,
+  whole,
+} from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
   readonly kubeconfig: string | undefined
@@ -37,6 +48,10 @@ export interface UpConfig extends AuthorityConfig {
   readonly approvals: number
   /** As the preset has it, and what the file adds. */
   readonly protection: Protection
+  /** Finalizers of others that an order may remove. */
+  readonly mayRemove: readonly string[]
+  /** Whether dependents are deleted with the grace period of their owners. */
+  readonly passGrace: boolean
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -128,6 +143,8 @@ export const CONFIG_KEYS: readonly string[] = [
   'holds',
   'budgets',
   'approvals',
+  'finalizers',
+  'passGrace',
   'lock',
   'kinds',
   'ignoreKinds',
@@ -198,6 +215,8 @@ export function upConfigOf(
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
+    mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
+    passGrace: flag(pick('passGrace', undefined)) ?? false,
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -284,6 +303,8 @@ export function graphOptionsOf(
     | 'budgets'
     | 'approvals'
     | 'protection'
+    | 'mayRemove'
+    | 'passGrace'
     | 'keepMs'
     | 'keepEvents'
     | 'keepPastMs'
@@ -296,12 +317,14 @@ export function graphOptionsOf(
   readonly retention: RetentionConfig
 } {
   const { mode, preset, holds, budgets, approvals, protection, rememberMs } = config
+  const { mayRemove, passGrace } = config
+  const decided = { holds, budgets, approvals, protection, rememberMs, mayRemove, passGrace }
   const { keepMs, keepEvents, keepPastMs, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
     policy: {
-      policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection, rememberMs },
+      policy: { ...policyFor(mode, preset), ...decided },
       who: 'command line',
     },
     retention: { keepMs, keepEvents, keepPastMs, snapshotEvents, everyMs, archiveKeepMs },

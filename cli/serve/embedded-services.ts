@@ -61,6 +61,8 @@ export type EmbeddedConfig = Pick<
   | 'approvals'
   | 'rememberMs'
   | 'protection'
+  | 'mayRemove'
+  | 'passGrace'
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'
@@ -182,6 +184,7 @@ function reaperOf(
     ...{ log, codec, clock: logClock, random, logger, cuts, clusters: connected },
     ageMs: (timestamp) => file.time.ageMs(timestamp),
     mode: config.mode,
+    mayRemove: config.mayRemove,
     archive: settings && { ...settings, room },
     lock: config.lock,
     barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),

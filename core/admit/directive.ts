@@ -1,18 +1,16 @@
 /**
- * Directives that users give while Kinfold runs: pause, resume, approve, protect.
+ * Directives that users give while Kinfold runs: pause, resume, approve, protect, enforce a rule.
  *
  * What must stay true: a directive changes which commands may be carried out, never the recorded
  * state of a cluster. A directive that holds objects ends only by another directive, and then every
- * object it held is judged again.
+ * object it held is judged again. Only one issues a command by itself (finalizer-order.ts).
  *
- * Not here: what is protected (protection.ts), how reapers apply it immediately
- * (services/reaper/control.ts).
+ * Not here: what is protected (protection.ts), what a pause says of itself (paused.ts), how reapers
+ * apply it immediately (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
-import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
-import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import { digestOf } from '../model/rule.ts'
@@ -20,6 +18,7 @@ import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
+import { removeFinalizer } from './finalizer-order.ts'
 
 /** All are checked with each verdict that deletes. */
 export const MOST_PROTECTED = 200
@@ -45,6 +44,8 @@ export function directive(step: Step, event: Directive): void {
       return enforceRule(step, event)
     case 'suspend-rule':
       return suspendRule(step, event)
+    case 'remove-finalizer':
+      return removeFinalizer(step, event)
     case 'confirm-clock':
       // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
       return
@@ -126,14 +127,4 @@ function isSame(a: ProtectedSubject, b: Directive): boolean {
 
 function change(step: Step, changed: Partial<Directives>): void {
   step.graph.setDirectives({ ...step.graph.directives, ...changed })
-}
-
-/** Why nothing is to be done in this cluster now; empty when it may. */
-export function pausedBecause(facts: ClusterFacts): string {
-  const { pauses } = facts.directives
-  const pause = pauses.find((each) => each.cluster === '' || each.cluster === facts.cluster)
-  if (pause === undefined) return ''
-  const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope = scopeFlag(pause.cluster)
-  return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" releases it`
 }

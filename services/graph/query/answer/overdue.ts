@@ -9,12 +9,13 @@
  * Not here: how far a deletion has come (cascade.ts).
  */
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
+import { foreignFinalizers } from '../../../../core/model/object.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import { OVERDUE_MS } from '../../config.ts'
 import { type DeletingCount, MINUTE_MS } from '../../fold/deleting-count.ts'
 import type { View } from '../view/view.ts'
-import { foreignFinalizers, obstacleOf } from './obstacle.ts'
+import { obstacleOf } from './obstacle.ts'
 
 type Status = NonNullable<Unshaped<ClusterList>['clusters'][number]['status']>
 export type Overdue = NonNullable<Status['overdue']>

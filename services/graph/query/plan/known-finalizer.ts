@@ -10,7 +10,7 @@
  * (core/judge/completion.ts), and those of other projects, of which nothing is known.
  */
 import type { ObjectMeta } from '../../../../core/model/object.ts'
-import { foreignFinalizers } from '../answer/obstacle.ts'
+import { foreignFinalizers } from '../../../../core/model/object.ts'
 
 interface KnownFinalizer {
   /** Of the core group. */
