@@ -58,7 +58,7 @@ interface Cursor {
  * It cannot be asked, or not about that moment: the answer about the others does not wait for one
  * cluster that is silent, or of which something was forgotten.
  */
-const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
+export const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 
 const START: Cursor = { cluster: '', after: '' }
 
@@ -140,7 +140,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
   }
 }
 
-function cursorOf(question: PagedQuestion): Cursor {
+export function cursorOf(question: PagedQuestion): Cursor {
   const places = cursorIn(question.words['continue'], question)
   if (places === undefined) return START
   const [cluster, after, more] = places
