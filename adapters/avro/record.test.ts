@@ -273,7 +273,6 @@ const policy = record<Policy>({
   rememberMs: number,
   rules: list(rule),
   mayRemove: list(text),
-  passGrace: truth,
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }

@@ -59,7 +59,7 @@ function withDefaultsOf(content: Content): Content {
   return {
     data: usual.data,
     approvals,
-    ...{ finalizers: { mayRemove: read.mayRemove }, passGrace: read.passGrace },
+    finalizers: { mayRemove: read.mayRemove },
     ...{ lock: usual.lock, logLevel: usual.logLevel, keep: spanOf(keepMs), keepEvents },
     ...{ remember: spanOf(rememberMs), snapshotEvents },
     ...content,
@@ -80,7 +80,7 @@ function withDefaultsOf(content: Content): Content {
   }
 }
 
-const POLICY_KEYS = ['mode', 'preset', 'holds', 'budgets', 'protection', 'finalizers', 'passGrace']
+const POLICY_KEYS = ['mode', 'preset', 'holds', 'budgets', 'protection', 'finalizers']
 
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 24 * 3_600_000],

@@ -22,18 +22,7 @@ import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
-import {
-  bad,
-  bytes,
-  duration,
-  flag,
-  flagOf,
-  oneOf,
-  type Setting,
-  text,
-  texts,
-  whole,
-} from './setting.ts'
+import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
   readonly kubeconfig: string | undefined
@@ -50,8 +39,6 @@ export interface UpConfig extends AuthorityConfig {
   readonly protection: Protection
   /** Finalizers of others that an order may remove. */
   readonly mayRemove: readonly string[]
-  /** Whether dependents are deleted with the grace period of their owners. */
-  readonly passGrace: boolean
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -144,7 +131,6 @@ export const CONFIG_KEYS: readonly string[] = [
   'budgets',
   'approvals',
   'finalizers',
-  'passGrace',
   'lock',
   'kinds',
   'ignoreKinds',
@@ -216,7 +202,6 @@ export function upConfigOf(
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
-    passGrace: flag(pick('passGrace', undefined)) ?? false,
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -304,7 +289,6 @@ export function graphOptionsOf(
     | 'approvals'
     | 'protection'
     | 'mayRemove'
-    | 'passGrace'
     | 'keepMs'
     | 'keepEvents'
     | 'keepPastMs'
@@ -317,8 +301,8 @@ export function graphOptionsOf(
   readonly retention: RetentionConfig
 } {
   const { mode, preset, holds, budgets, approvals, protection, rememberMs } = config
-  const { mayRemove, passGrace } = config
-  const decided = { holds, budgets, approvals, protection, rememberMs, mayRemove, passGrace }
+  const { mayRemove } = config
+  const decided = { holds, budgets, approvals, protection, rememberMs, mayRemove }
   const { keepMs, keepEvents, keepPastMs, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs

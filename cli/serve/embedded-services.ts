@@ -62,7 +62,6 @@ export type EmbeddedConfig = Pick<
   | 'rememberMs'
   | 'protection'
   | 'mayRemove'
-  | 'passGrace'
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'

@@ -3,10 +3,11 @@
  *
  * What must stay true: a directive changes which commands may be carried out, never the recorded
  * state of a cluster. A directive that holds objects ends only by another directive, and then every
- * object it held is judged again. Only one issues a command by itself (finalizer-order.ts).
+ * object it held is judged again.
  *
- * Not here: what is protected (protection.ts), what a pause says of itself (paused.ts), how reapers
- * apply it immediately (services/reaper/control.ts).
+ * Not here: what is protected (protection.ts), what a pause says of itself (paused.ts), the order
+ * that removes a finalizer (issue/finalizer-removal.ts), how reapers apply it immediately
+ * (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
 import type { Step } from '../graph/outcome.ts'
@@ -18,7 +19,6 @@ import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
-import { removeFinalizer } from './finalizer-order.ts'
 
 /** All are checked with each verdict that deletes. */
 export const MOST_PROTECTED = 200
@@ -44,8 +44,6 @@ export function directive(step: Step, event: Directive): void {
       return enforceRule(step, event)
     case 'suspend-rule':
       return suspendRule(step, event)
-    case 'remove-finalizer':
-      return removeFinalizer(step, event)
     case 'confirm-clock':
       // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
       return

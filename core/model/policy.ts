@@ -37,11 +37,6 @@ export interface Policy {
   readonly rules: readonly Rule[]
   /** Finalizers of others that an order may remove from an object that is being deleted. */
   readonly mayRemove: readonly string[]
-  /**
-   * Whether a dependent is deleted with the grace period that its owners were deleted with; else
-   * with the one that its kind has by itself.
-   */
-  readonly passGrace: boolean
 }
 
 /**
@@ -90,7 +85,7 @@ const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS
 export function policyFor(mode: Mode, preset: Preset): Policy {
   return {
     ...{ mode, preset, foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS },
-    ...{ rules: [], mayRemove: [], passGrace: false },
+    ...{ rules: [], mayRemove: [] },
     ...PRESETS[preset],
   }
 }

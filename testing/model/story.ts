@@ -100,8 +100,8 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    const { rules, mayRemove, passGrace } = this.#policy
-    this.#policy = { ...policyFor(mode, preset), rules, mayRemove, passGrace }
+    const { rules, mayRemove } = this.#policy
+    this.#policy = { ...policyFor(mode, preset), rules, mayRemove }
     return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
   }
 

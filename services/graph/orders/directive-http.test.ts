@@ -32,10 +32,9 @@ import {
   runTask,
   viewOf,
 } from '../../../testing/rig/task-rig.ts'
-
-import { finalizerDigest } from '../query/answer/finalizer-plan.ts'
 import { type HeldPlan, heldPlanOf } from '../query/answer/held.ts'
 import { HistoryIndex } from '../query/index/history-index.ts'
+import { finalizerDigest } from '../query/plan/finalizer-plan.ts'
 import { readerOf } from '../query/view/view.ts'
 import { createQuestions } from '../questions.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'

@@ -229,8 +229,8 @@ function missingGuard(command: Command): string | undefined {
 }
 
 /**
- * Whoever can write commands to the log must not have this reaper take any finalizer off, so the
- * list is this process' own, too.
+ * A program that can write commands to the log must not have this reaper take any finalizer off, so
+ * the list is this process' own, too.
  */
 function forbiddenOrder(command: Command, { mayRemove }: GateBounds): string | undefined {
   if (!isOrdered(command)) return undefined

@@ -5,8 +5,9 @@
  * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and
  * every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests
  * before the first removal, and that the object whose finalizer is removed is still being deleted
- * (I4); by an order, in the version that was shown. The gate has refused commands that lack the fields needed here. A field that the stored
- * entry lacks is missing from the test, too: absent and false differ.
+ * (I4); by an order, in the version that was shown. The gate has refused commands that lack the
+ * fields needed here. A field that the stored entry lacks is missing from the test, too: absent and
+ * false differ.
  */
 import {
   type DeleteObject,

@@ -20,8 +20,8 @@ import type { ClusterRef, Row, Unshaped } from '../../api/document.ts'
 import { timeOf } from '../../api/document.ts'
 import { NONE_DELETING } from '../../fold/deleting-count.ts'
 import type { Asked } from '../index/moment.ts'
-import { removerOf } from '../plan/known-finalizer.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
+import { removerOf } from './known-finalizer.ts'
 import { MOST_READ } from './object-list.ts'
 import { stuckBefore, waitsFor } from './overdue.ts'
 import type { Answer, Query } from './query.ts'
@@ -57,12 +57,12 @@ export async function stuckPage(
   const doubts = new Set([view.partial()])
   const objects: StuckObject[] = []
   let [read, last] = [0, after]
-  const told = (next: string | null): Answer<StuckPage> => {
+  const answered = (next: string | null): Answer<StuckPage> => {
     const partial = [...doubts].filter((text) => text !== '').join('; ')
     return { answer: { objects, next }, partial }
   }
   for await (const [key, uid] of candidates(view, after)) {
-    if (read >= MOST_READ || objects.length >= asked.limit) return told(last)
+    if (read >= MOST_READ || objects.length >= asked.limit) return answered(last)
     read += 1
     const node = view.node(uid)
     if (node !== undefined && isStuck(view, node, asked)) {
@@ -76,7 +76,7 @@ export async function stuckPage(
     }
     last = key
   }
-  return told(null)
+  return answered(null)
 }
 
 /** By key. What the tally knows by uid is all that is being deleted, or it is not taken. */

@@ -91,8 +91,8 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
         if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)
         const rest = key === null ? next : cursorText(question, [cluster, key])
-        const told: ListAnswer = { ...page, continue: rest }
-        return documentOf('ObjectList', { answer: told, partial, asOf })
+        const answered: ListAnswer = { ...page, continue: rest }
+        return documentOf('ObjectList', { answer: answered, partial, asOf })
       })
     } catch (error) {
       const isAway = error instanceof Problem && PASSED_OVER.has(error.status)

@@ -24,7 +24,7 @@ import {
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
-import { finalizersLeft } from './known-finalizer.ts'
+import { finalizersLeft } from '../answer/known-finalizer.ts'
 import type { Fate } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'

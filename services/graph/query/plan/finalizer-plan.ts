@@ -18,7 +18,7 @@ import type { ClusterId, ObjectMeta } from '../../../../core/model/object.ts'
 import { timeText } from '../../../../core/model/text.ts'
 import type { FinalizerPlan as AnsweredPlan } from '../../api/answer-schema.ts'
 import type { AnswerOf } from '../../api/document.ts'
-import { removerOf } from '../plan/known-finalizer.ts'
+import { removerOf } from '../answer/known-finalizer.ts'
 import type { View } from '../view/view.ts'
 
 export type FinalizerPlan = AnswerOf<AnsweredPlan>
