@@ -2,9 +2,9 @@
  * The one command of an order that removes a finalizer of others.
  *
  * What must stay true: the order issues one command or none. It is no part of a verdict and no
- * attempt of the object, so it is never issued again by itself, and what is decided about the object
- * otherwise stays as it is. The history of the object has the order, or why it was refused, and the
- * result.
+ * attempt of the object, so it is never issued again by itself, and what is decided about the
+ * object otherwise stays as it is. The history of the object has the order, or why it was refused,
+ * and the result.
  *
  * Not here: why it is refused (admit/finalizer-order.ts), the guard inside the call
  * (services/reaper/decide/guard.ts).
@@ -19,6 +19,7 @@ import type { Step } from '../graph/outcome.ts'
 import { drop, tell } from '../graph/outcome.ts'
 import type { RemoveFinalizer } from '../model/command.ts'
 import type { Directive } from '../model/event.ts'
+import type { CommandId } from '../model/id.ts'
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'
 import { baseOf } from './issue.ts'
@@ -32,11 +33,16 @@ export function removeFinalizer(step: Step, event: Directive): void {
   if (asked === undefined) return drop(step, 'it names no object, version and finalizer')
   const node = graph.node(asked.uid)
   if (node === undefined) return drop(step, 'there is no such object')
+  const because = ordered(asked, event)
   const refusal = refusalOf(step, node, asked)
-  if (refusal === '') return issue(step, node, asked, event)
-  drop(step, refusal)
-  const text = `RemoveFinalizer refused: ${ordered(asked, event)}: ${refusal}`
-  tell(step, node.object, 'result', text, { basis: [step.at.position] })
+  if (refusal !== '') drop(step, refusal)
+  const command = refusal === '' ? issued(step, node, asked, because) : null
+  const [change, verb, about] =
+    command === null
+      ? (['result', 'refused', { basis: [step.at.position] }] as const)
+      : (['command', `(${command.mode})`, aboutOf(command)] as const)
+  const why = refusal === '' ? '' : `: ${refusal}`
+  tell(step, node.object, change, `RemoveFinalizer ${verb}: ${because}${why}`, about)
 }
 
 function refusalOf({ graph }: Step, node: Node, asked: FinalizerSubject): string {
@@ -51,13 +57,16 @@ function refusalOf({ graph }: Step, node: Node, asked: FinalizerSubject): string
 }
 
 /** Its evidence is that of the collector's own finalizers: a person asked for it. */
-function issue(step: Step, { object }: Node, asked: FinalizerSubject, event: Directive): void {
+function issued(
+  step: Step,
+  { object }: Node,
+  { finalizer, resourceVersion }: FinalizerSubject,
+  because: string,
+): RemoveFinalizer {
   const { graph } = step
   const { state } = graph
-  const { finalizer, resourceVersion } = asked
   const { finalizers, deletedAt } = object
   invariant(state !== undefined && deletedAt !== null, 'it was checked before')
-  const because = ordered(asked, event)
   const basis = [step.at.position, graph.policy.position]
   const target = { ...targetOf(object, graph.kind(object)), resourceVersion }
   const command: RemoveFinalizer = {
@@ -67,8 +76,13 @@ function issue(step: Step, { object }: Node, asked: FinalizerSubject, event: Dir
     ...{ finalizer, finalizers, deletedAt },
   }
   step.outcome.commands.push(command)
-  const text = `RemoveFinalizer (${command.mode}): ${because}`
-  tell(step, object, 'command', text, { evidence: 'orphaning', command: command.id, basis })
+  return command
+}
+
+type About = Pick<RemoveFinalizer, 'evidence' | 'basis'> & { readonly command: CommandId }
+
+function aboutOf({ evidence, id, basis }: RemoveFinalizer): About {
+  return { evidence, command: id, basis }
 }
 
 function ordered({ finalizer, resourceVersion }: FinalizerSubject, event: Directive): string {

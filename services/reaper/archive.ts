@@ -132,7 +132,7 @@ function piecesOf(
     ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
     ownerReferences: object.ownerReferences,
     command: command.id,
-    rule: command.rule?.name ?? '',
+    rule: command.type === 'DeleteObject' ? (command.rule?.name ?? '') : '',
     createdAt: object.createdAt,
     at: clock.now(),
     content,

@@ -4,6 +4,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FinalizerList, FinalizerPlan } from '../../../../cli/answer.ts'
+import { readFinalizerSubject } from '../../../../core/admit/finalizer-order.ts'
 import { type MinuteRig, rigged } from '../../../../testing/rig/minute-rig.ts'
 
 const START = Date.parse('2026-01-31T09:00:00Z') / 1_000
@@ -81,4 +82,20 @@ test('a plan says what removing a finalizer means, and has a digest of just that
   const later = await of('example.com/x')
   match(later.means, /^The object stays until its other finalizers are removed \(example.com\/y\)/)
   equal(later.digest === plan.digest, false)
+})
+
+test('names that a server of another kind may have are shown as they are, and make no other subject', async (t) => {
+  const rig = await rigged(t)
+  const hostile = ['example.com/~1~0', 'a","7","b', `x${'/'.repeat(299)}`]
+  await rig.minute(`put cm/a [deleting ${hostile.join(' ')}]`, `may-remove ${hostile.join(' ')}`)
+  for (const finalizer of hostile) {
+    const { subject, digest, refused }: FinalizerPlan = await rig.get(
+      `/v1/plan/finalizer?uid=cm-a&finalizer=${encodeURIComponent(finalizer)}`,
+    )
+    equal(refused, '')
+    deepEqual(readFinalizerSubject(subject)?.finalizer, finalizer)
+    match(digest ?? '', /^sha256:[0-9a-f]{64}$/)
+  }
+  const { objects }: FinalizerList = await rig.get('/v1/finalizers?olderThan=0')
+  deepEqual(objects[0]?.finalizers.map(({ name }) => name).toSorted(), hostile.toSorted())
 })
