@@ -24,6 +24,7 @@ export const CLIENT_COMMANDS: Commands = {
   cascade: async () => (await import('./ask/cascade.ts')).addCascade,
   plan: async () => (await import('./ask/plan.ts')).addPlan,
   held: async () => (await import('./ask/held.ts')).addHeld,
+  finalizers: async () => (await import('./ask/finalizers.ts')).addFinalizers,
   pause: directives,
   resume: directives,
   protect: directives,

@@ -50,6 +50,7 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
+  'finalizers list': ['table', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
   'audit replay': ['text', 'json', 'yaml'],

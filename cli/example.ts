@@ -44,6 +44,14 @@ export const EXAMPLES: Readonly<
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
     ['deletions -A --tail 10 -w', 'the newest, and each that comes'],
   ],
+  'finalizers list': [
+    ['finalizers list', 'what finalizers hold for ten minutes or more'],
+    ['finalizers list --older-than 1h -n shop', 'in a namespace, for an hour or more'],
+    ['finalizers list --finalizer example.com/x --at 2h', 'by one of them, two hours ago'],
+  ],
+  'finalizers remove': [
+    ['finalizers remove cm/a --finalizer example.com/x --why unused', 'show, ask, order it'],
+  ],
   'audit checkpoint': [
     ['audit checkpoint --sign-key key.pem --out monday.json', 'digests to keep elsewhere'],
     ['audit checkpoint --verify monday.json --key key.pub', 'is the log as it was then?'],

@@ -15,6 +15,7 @@ import { endTurn, enqueue, firstWork, hasWork, laneNamed, passTurnsOn } from './
 import type { Graph } from './graph/graph.ts'
 import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
 import { RecordStep } from './graph/outcome.ts'
+import { removeFinalizer } from './issue/finalizer-removal.ts'
 import { changeBy, moveWitness } from './issue/verification.ts'
 import { costOfRules } from './judge/rule.ts'
 import { judge } from './judge.ts'
@@ -280,7 +281,9 @@ function apply(step: Step, event: Event): void {
     case 'Unreadable':
       return unreadable(step, event)
     case 'Directive':
-      return directive(step, event)
+      return event.verb === 'remove-finalizer'
+        ? removeFinalizer(step, event)
+        : directive(step, event)
     case 'Continue':
       return
     default:

@@ -27,7 +27,12 @@ import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const BEAT_MS = 30_000
-const BOUNDS = { commandLifeMs: 600_000, waitingProofAfterMs: 2_000, goneProofAfterMs: 5_000 }
+const BOUNDS = {
+  mayRemove: [],
+  commandLifeMs: 600_000,
+  waitingProofAfterMs: 2_000,
+  goneProofAfterMs: 5_000,
+}
 type Jolt =
   | { readonly type: 'keep' }
   | { readonly type: 'restore' }

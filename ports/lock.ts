@@ -26,5 +26,7 @@ export const LOCK_REFUSALS = {
   kind: 'kinfold lock: objects of this kind are protected',
   namespace: 'kinfold lock: objects of this namespace are protected',
   elsewhere: 'kinfold lock: nothing may be changed outside of the namespaces that were listed',
+  finalizer:
+    'kinfold lock: finalizers of others stay, but for those of finalizers.mayRemove on what is being deleted',
   content: 'kinfold lock: nothing may be changed but owner references and finalizers taken off',
 } as const

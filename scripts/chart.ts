@@ -93,6 +93,7 @@ function lockForms(): Readonly<Record<string, unknown>> {
     othersMarks: false,
     labels: [],
     annotations: [],
+    mayRemove: [],
   }
   const [configMap, policy, binding] = lockManifests(none)
   const { validations: _none, matchConditions, ...rest } = specOf(policy)
@@ -113,7 +114,7 @@ function lockForms(): Readonly<Record<string, unknown>> {
     configMap,
     policy: { ...policy, spec },
     binding,
-    first: plain.slice(0, -1),
+    first: plain.slice(0, -2),
     othersMarks: added({ othersMarks: true }),
     label: mark('labels', key),
     labelValue: mark('labels', keyValue),
@@ -122,6 +123,8 @@ function lockForms(): Readonly<Record<string, unknown>> {
     kinds: added({ protectedKinds: [resource] as never })[0],
     namespaces: added({ protectedNamespaces: ['placeholder'] as never })[0],
     onlyNamespaces: added({ onlyNamespaces: ['placeholder'] as never })[0],
+    finalizers: plain.at(-2),
+    finalizersListed: added({ mayRemove: ['placeholder'] as never })[0],
     last: plain.at(-1),
   }
 }

@@ -272,6 +272,7 @@ const policy = record<Policy>({
   approvals: number,
   rememberMs: number,
   rules: list(rule),
+  mayRemove: list(text),
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }

@@ -10,13 +10,13 @@
  *
  * Not here: the plan (plan.ts), which cluster it is (own-cluster.ts).
  */
-import { createInterface } from 'node:readline/promises'
 import { type Command, Option } from 'commander'
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import { shellWord } from '../../core/model/text.ts'
 import type { ReapAnswer } from '../../ports/cluster.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { Plan, Queries } from '../answer.ts'
+import { answerOn, isYes } from '../print/confirm.ts'
 import { lineOf } from '../print/terminal.ts'
 import { objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
@@ -154,20 +154,8 @@ async function isConfirmed(confirmation: 'yes' | 'name', root: Root): Promise<bo
     confirmation === 'yes'
       ? `Delete ${what}? (y/N) `
       : `To delete ${what}, type its name (${lineOf(root.name)}): `
-  // The terminal edits the line: sequences of our own would be printed as escaped text (C8).
-  process.stderr.write(question)
-  const lines = createInterface({ input: process.stdin, terminal: false })
-  const closed = new AbortController()
-  lines.once('close', () => closed.abort())
-  try {
-    const answer = await lines.question('', { signal: closed.signal })
-    return confirmation === 'yes' ? /^y(es)?$/i.test(answer.trim()) : answer.trim() === root.name
-  } catch {
-    // The end of its input is no answer.
-    return false
-  } finally {
-    lines.close()
-  }
+  const answer = await answerOn(question)
+  return confirmation === 'yes' ? isYes(answer) : answer?.trim() === root.name
 }
 
 /** As the user reads it, before anybody is asked. */

@@ -1,6 +1,8 @@
 /**
  * What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject,
  * close-breaker, confirm-clock.
+ *
+ * Not here: the order that removes a finalizer, which shows what that means before (finalizers.ts).
  */
 import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
@@ -9,7 +11,7 @@ import { bad } from '../config/setting.ts'
 import { lineOf } from '../print/terminal.ts'
 import { type ClientFlags, order, serverOf, withServer } from '../reach/client.ts'
 
-interface DirectiveFlags extends ClientFlags {
+export interface DirectiveFlags extends ClientFlags {
   readonly cluster?: string
   readonly why?: string
   readonly recordAnyway?: boolean
@@ -80,13 +82,13 @@ export function addDirectives(program: Command): void {
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'confirm-clock' }))
 }
 
-interface Given {
+export interface Given {
   readonly verb: string
   readonly subject?: string
   readonly digest?: string
 }
 
-async function give(flags: DirectiveFlags, given: Given): Promise<void> {
+export async function give(flags: DirectiveFlags, given: Given): Promise<void> {
   const { cluster, why, recordAnyway } = flags
   // An unset variable of a shell is not all clusters.
   if (cluster === '') throw bad('--cluster takes a name or id')
@@ -109,6 +111,7 @@ const DONE: Readonly<Record<string, string>> = {
   'close-breaker': 'Closed',
   'enforce-rule': 'Enforced',
   'suspend-rule': 'Suspended',
+  'remove-finalizer': 'Ordered to remove',
   'confirm-clock': 'Confirmed',
 }
 

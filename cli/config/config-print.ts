@@ -60,6 +60,7 @@ function withDefaultsOf(content: Content): Content {
   return {
     data: usual.data,
     approvals,
+    finalizers: { mayRemove: read.mayRemove },
     ...{ lock: usual.lock, logLevel: usual.logLevel, keep: spanOf(keepMs), keepEvents },
     ...{ remember: spanOf(rememberMs), snapshotEvents },
     ...content,
@@ -80,7 +81,7 @@ function withDefaultsOf(content: Content): Content {
   }
 }
 
-const POLICY_KEYS = ['mode', 'preset', 'holds', 'budgets', 'protection']
+const POLICY_KEYS = ['mode', 'preset', 'holds', 'budgets', 'protection', 'finalizers']
 
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 24 * 3_600_000],

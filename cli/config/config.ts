@@ -18,7 +18,7 @@ import { nameOf } from '../print/kind-name.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { readConfigFile } from './config-file.ts'
 import { defaultDataDirectory } from './data-directory.ts'
-import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf, mayRemoveOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
@@ -42,6 +42,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly protection: Protection
   /** What is deleted for another reason than its owners; in dry run until an order enforces it. */
   readonly rules: readonly Rule[]
+  /** Finalizers of others that an order may remove. */
+  readonly mayRemove: readonly string[]
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -134,6 +136,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'holds',
   'budgets',
   'approvals',
+  'finalizers',
   'lock',
   'kinds',
   'ignoreKinds',
@@ -205,6 +208,7 @@ export function upConfigOf(
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     rules: rulesOf(file['rules'], `${flags.config}: rules`, compiledRule),
+    mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -292,6 +296,7 @@ export function graphOptionsOf(
     | 'approvals'
     | 'protection'
     | 'rules'
+    | 'mayRemove'
     | 'keepMs'
     | 'keepEvents'
     | 'keepPastMs'
@@ -304,20 +309,14 @@ export function graphOptionsOf(
   readonly retention: RetentionConfig
 } {
   const { mode, preset, holds, budgets, approvals, protection, rules, rememberMs } = config
+  const { mayRemove } = config
+  const decided = { holds, budgets, approvals, protection, rememberMs, rules, mayRemove }
   const { keepMs, keepEvents, keepPastMs, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
     policy: {
-      policy: {
-        ...policyFor(mode, preset),
-        holds,
-        budgets,
-        approvals,
-        protection,
-        rememberMs,
-        rules,
-      },
+      policy: { ...policyFor(mode, preset), ...decided },
       who: 'command line',
     },
     retention: { keepMs, keepEvents, keepPastMs, snapshotEvents, everyMs, archiveKeepMs },

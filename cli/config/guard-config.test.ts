@@ -4,7 +4,7 @@
  */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
+import { approvalsOf, budgetsOf, holdsOf, mayRemoveOf, rememberOf } from './guard-config.ts'
 
 test('holds are the preset’s but for those that are given', () => {
   deepEqual(holdsOf(undefined, 'holds', 'guarded'), {
@@ -59,6 +59,12 @@ test('what has gone is remembered for thirty days, or as long as is said', () =>
   equal(rememberOf(setting('remember', '7d')), 7 * 86_400_000)
 })
 
+test('no finalizer of others may be removed but those that are listed', () => {
+  const listed = ['example.com/cleanup', 'kubernetes', 'example.com/cleanup']
+  deepEqual(mayRemoveOf(undefined, 'finalizers'), [])
+  deepEqual(mayRemoveOf({ mayRemove: listed }, 'finalizers'), listed.slice(0, 2))
+})
+
 const mistakes = [
   [() => rememberOf(setting('remember', '12h')), /remember: expected a day or more/],
   [() => approvalsOf(setting('approvals', 3), auth), /approvals: expected a whole number/],
@@ -77,6 +83,10 @@ const mistakes = [
     /holds: expected a mapping of deleted, missing, not-found to durations/,
   ],
   [() => budgetsOf({ E1: -1 }, 'budgets', 'guarded'), /budgets.deleted: expected a whole number/],
+  [() => mayRemoveOf(['a'], 'finalizers'), /finalizers: expected a mapping with mayRemove/],
+  [() => mayRemoveOf({ remove: [] }, 'finalizers'), /finalizers: unknown key remove/],
+  [() => mayRemoveOf({ mayRemove: ['orphan'] }, 'finalizers'), /orphan is the collector's/],
+  [() => mayRemoveOf({ mayRemove: ['a b'] }, 'finalizers'), /mayRemove: "a b" is no finalizer/],
   [() => budgetsOf(7, 'budgets', 'guarded'), /budgets: expected a mapping .* numbers, or none/],
 ] as const
 

@@ -1,14 +1,15 @@
 /**
- * `holds`, `budgets`, `approvals` and `remember` of the config file: how long what is to go waits,
- * how much may begin to go in ten minutes, how many people have to approve the rest, and how long
- * what has gone is remembered.
+ * `holds`, `budgets`, `approvals`, `remember` and `finalizers` of the config file: how long what is
+ * to go waits, how much may begin to go in ten minutes, how many people have to approve the rest,
+ * how long what has gone is remembered, and which finalizers an order may remove.
  *
  * What must stay true: what is left out is as the preset has it; what cannot be understood ends the
  * start.
  */
+import { isOfCollector } from '../../core/model/object.ts'
 import type { Budgets, Holds, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import { bad, checkKey, duration, type Setting, whole } from './setting.ts'
+import { bad, checkKey, duration, type Setting, texts, whole } from './setting.ts'
 
 /** Of each evidence; a letter and a number is what it was called before, and is still taken. */
 const KEYS = ['deleted', 'missing', 'not-found'] as const
@@ -59,6 +60,34 @@ export function rememberOf(remember: Setting): number {
   if (ms >= LEAST_MEMORY_MS) return ms
   throw bad(`${remember.from}: expected a day or more, such as 1d or 30d`)
 }
+
+/**
+ * `finalizers.mayRemove`: of others, those that an order may remove from what is being deleted.
+ * Without it none: what a controller wanted to clean up is not cleaned up then.
+ */
+export function mayRemoveOf(section: unknown, from: string): readonly string[] {
+  if (section === undefined) return []
+  if (typeof section !== 'object' || section === null || Array.isArray(section)) {
+    throw bad(`${from}: expected a mapping with mayRemove, a list of finalizers`)
+  }
+  for (const key of Object.keys(section)) checkKey(key, ['mayRemove'], from)
+  const where = `${from}.mayRemove`
+  const { mayRemove: value } = section as Readonly<Record<string, unknown>>
+  const names = texts({ key: 'mayRemove', value, from: where })
+  if (names.length > MOST_REMOVED) throw bad(`${where}: ${MOST_REMOVED} finalizers are the most`)
+  for (const name of names) {
+    if (isOfCollector(name)) {
+      throw bad(`${where}: ${name} is the collector's, which removes it by itself: leave it out`)
+    }
+    if (FINALIZER.test(name)) continue
+    throw bad(`${where}: ${JSON.stringify(name)} is no finalizer, such as example.com/cleanup`)
+  }
+  return [...new Set(names)]
+}
+
+const MOST_REMOVED = 100
+/** As an API server takes it: a name of 63 characters, below a domain of 253. */
+const FINALIZER = /^([a-z0-9.-]{1,253}\/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/
 
 /** Two approvals are of two people only where each proves who they are. */
 export function approvalsOf(approvals: Setting, httpAuth: Setting): number {

@@ -43,6 +43,7 @@ const CONFIG = `
 apiVersion: kinfold/v1alpha1
 kind: Config
 kinds: [${KINDS}]
+finalizers: { mayRemove: [example.com/a] }
 protection: { namespaces: [safe], labels: [tier=gold], annotations: [example.com/keep] }
 `
 const DEPENDENTS = 20
@@ -305,15 +306,21 @@ suite('the second lock', { skip: skip ?? false }, () => {
     )
     await refused(scaled, LOCK_REFUSALS.content)
 
-    const shortened = await patchAs(one, {
-      metadata: {
-        finalizers: ['example.com/b'],
-        ownerReferences: [
-          { apiVersion: 'v1', kind: 'ConfigMap', name: other.name, uid: other.uid },
-        ],
-      },
-    })
+    const left = { apiVersion: 'v1', kind: 'ConfigMap', name: other.name, uid: other.uid }
+    const shortened = await patchAs(one, { metadata: { ownerReferences: [left] } })
     equal(shortened.status, 200, JSON.stringify(shortened.body))
+  })
+
+  test('finalizers of others stay, but those that the config lists, on what is being deleted', async () => {
+    const one = await make(plane, {
+      ...{ kind: CONFIG_MAP, name: 'stuck', finalizers: ['example.com/a', 'example.com/b'] },
+    })
+    const withOnly = async (finalizer: string): ReturnType<typeof patchAs> =>
+      await patchAs(one, { metadata: { finalizers: [finalizer] } })
+    await refused(await withOnly('example.com/b'), LOCK_REFUSALS.finalizer)
+    await remove(plane, one)
+    await refused(await withOnly('example.com/a'), LOCK_REFUSALS.finalizer)
+    equal((await withOnly('example.com/b')).status, 200)
   })
 
   test('is told by doctor, for the account that it is for', async () => {

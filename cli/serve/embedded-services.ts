@@ -62,6 +62,7 @@ export type EmbeddedConfig = Pick<
   | 'rememberMs'
   | 'protection'
   | 'rules'
+  | 'mayRemove'
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'
@@ -183,6 +184,7 @@ function reaperOf(
     ...{ log, codec, clock: logClock, random, logger, cuts, clusters: connected },
     ageMs: (timestamp) => file.time.ageMs(timestamp),
     mode: config.mode,
+    mayRemove: config.mayRemove,
     archive: settings && { ...settings, room },
     lock: config.lock,
     barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),

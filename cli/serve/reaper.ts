@@ -36,6 +36,7 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
       ...{ log, codec, clock, random, logger, cuts },
       clusters: connected,
       mode: config.mode,
+      mayRemove: config.mayRemove,
       archive: config.archive.settings,
       lock: config.lock,
       placement: { of: placement, url },

@@ -10,6 +10,7 @@
  */
 
 import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../../core/model/mark.ts'
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
 import { readKeyValue } from '../../core/model/subject.ts'
 import { STARTS } from '../../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../../ports/lock.ts'
@@ -28,6 +29,8 @@ export interface LockRules {
   /** `key` or `key=value`, of what is protected beside. */
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
+  /** Finalizers of others that an order may remove. */
+  readonly mayRemove: readonly string[]
 }
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
@@ -112,7 +115,8 @@ const VARIABLES = [
 
 function validationsOf(rules: LockRules): readonly Validation[] {
   const { protectedKinds, protectedNamespaces, onlyNamespaces, othersMarks } = rules
-  const { unguarded, collection, marked, kind, namespace, elsewhere, content } = LOCK_REFUSALS
+  const { unguarded, collection, marked, kind, namespace, elsewhere, content, finalizer } =
+    LOCK_REFUSALS
   const resource =
     "(request.resource.group == '' ? request.resource.resource : request.resource.resource + '.' + request.resource.group)"
   const place = "request.?namespace.orValue('')"
@@ -139,8 +143,22 @@ function validationsOf(rules: LockRules): readonly Validation[] {
             elsewhere,
           ),
         ]),
+    refusing(`request.operation != 'UPDATE' || ${onlyRemoved(rules.mayRemove)}`, finalizer),
     refusing(`request.operation != 'UPDATE' || (${ONLY_SHORTENED})`, content),
   ]
+}
+
+/**
+ * Finalizers of others stay, but for those that the config lists: and these go only from what is
+ * being deleted.
+ */
+function onlyRemoved(mayRemove: readonly string[]): string {
+  const own = celList([FINALIZER_FOREGROUND, FINALIZER_ORPHAN])
+  const listed =
+    mayRemove.length === 0
+      ? ''
+      : ` || (each in ${celList(mayRemove)} && has(oldObject.metadata.deletionTimestamp))`
+  return `oldObject.metadata.?finalizers.orValue([]).all(each, each in object.metadata.?finalizers.orValue([]) || each in ${own}${listed})`
 }
 
 /** The rest of the object is as it was, and these two lists hold nothing new. */

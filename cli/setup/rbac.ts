@@ -218,6 +218,7 @@ function manifestsFor(
     othersMarks: flags.othersMarks && (config?.protection.othersMarks ?? true),
     labels: config?.protection.labels ?? [],
     annotations: config?.protection.annotations ?? [],
+    mayRemove: config?.mayRemove ?? [],
   }
   return [
     ...(GIVEN_NAMESPACES.has(place)

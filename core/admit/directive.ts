@@ -1,18 +1,17 @@
 /**
- * Directives that users give while Kinfold runs: pause, resume, approve, protect.
+ * Directives that users give while Kinfold runs: pause, resume, approve, protect, enforce a rule.
  *
  * What must stay true: a directive changes which commands may be carried out, never the recorded
  * state of a cluster. A directive that holds objects ends only by another directive, and then every
  * object it held is judged again.
  *
- * Not here: what is protected (protection.ts), how reapers apply it immediately
+ * Not here: what is protected (protection.ts), what a pause says of itself (paused.ts), the order
+ * that removes a finalizer (issue/finalizer-removal.ts), how reapers apply it immediately
  * (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
-import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
-import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import { digestOf } from '../model/rule.ts'
@@ -126,14 +125,4 @@ function isSame(a: ProtectedSubject, b: Directive): boolean {
 
 function change(step: Step, changed: Partial<Directives>): void {
   step.graph.setDirectives({ ...step.graph.directives, ...changed })
-}
-
-/** Why nothing is to be done in this cluster now; empty when it may. */
-export function pausedBecause(facts: ClusterFacts): string {
-  const { pauses } = facts.directives
-  const pause = pauses.find((each) => each.cluster === '' || each.cluster === facts.cluster)
-  if (pause === undefined) return ''
-  const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope = scopeFlag(pause.cluster)
-  return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" releases it`
 }

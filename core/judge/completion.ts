@@ -77,7 +77,8 @@ function whatNames({ dependents, unserved }: Left): string {
 
 type Left = Omit<Count, 'type'>
 
-function leftOf(facts: ClusterFacts, uid: Uid, place: Coordinates): Left {
+/** What references it, as far as the graph knows. */
+export function leftOf(facts: ClusterFacts, uid: Uid, place: Coordinates): Left {
   return facts.count(uid, place) ?? NOTHING_LEFT
 }
 

@@ -8,13 +8,14 @@
  * Not here: how an answer is read (services/reaper), when one is issued (fold.ts).
  */
 import type { CommandId } from './id.ts'
-import type {
-  ClusterId,
-  Coordinates,
-  OwnerReference,
-  PropagationPolicy,
-  ResourceVersion,
-  Uid,
+import {
+  type ClusterId,
+  type Coordinates,
+  isOfCollector,
+  type OwnerReference,
+  type PropagationPolicy,
+  type ResourceVersion,
+  type Uid,
 } from './object.ts'
 import type { Mode } from './policy.ts'
 import type { Evidence, Freshness } from './proof.ts'
@@ -127,6 +128,7 @@ export function droppedBy({
 
 export interface RemoveFinalizer extends CommandBase {
   readonly type: 'RemoveFinalizer'
+  /** The collector's own, or another that a person ordered to be removed. */
   readonly finalizer: string
   readonly finalizers: readonly string[]
   /**
@@ -134,6 +136,14 @@ export interface RemoveFinalizer extends CommandBase {
    * same finalizers. 0 for unknown.
    */
   readonly deletedAt: number
+}
+
+/**
+ * A person ordered it: no other object, and no other version of it, is meant, and nothing but
+ * that order stands for it.
+ */
+export function isOrdered(command: Command): command is RemoveFinalizer {
+  return command.type === 'RemoveFinalizer' && !isOfCollector(command.finalizer)
 }
 
 /** Ask the server whether `target.uid` is at the target's coordinates. */

@@ -86,6 +86,15 @@ export interface Projected {
 export const FINALIZER_ORPHAN = 'orphan'
 export const FINALIZER_FOREGROUND = 'foregroundDeletion'
 
+/** A collector removes these two; each of the others its own controller. */
+export function isOfCollector(finalizer: string): boolean {
+  return finalizer === FINALIZER_FOREGROUND || finalizer === FINALIZER_ORPHAN
+}
+
+export function foreignFinalizers(finalizers: readonly string[]): readonly string[] {
+  return finalizers.filter((each) => !isOfCollector(each))
+}
+
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
 
 /** `apps/v1` gives `apps`, `v1` gives the core group. */

@@ -35,6 +35,8 @@ export interface Policy {
   readonly rememberMs: number
   /** Objects that are deleted for another reason than their owners; each by its own order. */
   readonly rules: readonly Rule[]
+  /** Finalizers of others that an order may remove from an object that is being deleted. */
+  readonly mayRemove: readonly string[]
 }
 
 /**
@@ -81,8 +83,11 @@ const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS
 
 /** As the preset has it; a configuration overrides fields of it. */
 export function policyFor(mode: Mode, preset: Preset): Policy {
-  const rest = { foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS, rules: [] }
-  return { mode, preset, ...rest, ...PRESETS[preset] }
+  return {
+    ...{ mode, preset, foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS },
+    ...{ rules: [], mayRemove: [] },
+    ...PRESETS[preset],
+  }
 }
 
 /** They hold data, or the rights and guards of others. */

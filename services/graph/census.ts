@@ -8,7 +8,7 @@
  * Not here: the counting (tally.ts).
  */
 import { openBreakerOf } from '../../core/admit/breaker.ts'
-import { pausedBecause } from '../../core/admit/directive.ts'
+import { pausedBecause } from '../../core/admit/paused.ts'
 import { factsOf } from '../../core/graph/facts.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { StoreError } from '../../ports/store.ts'

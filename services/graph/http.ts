@@ -26,6 +26,7 @@ import type { Differ } from './query/answer/diff.ts'
 import type { Access } from './query/ask/access.ts'
 import { addClusterList } from './query/ask/cluster-list.ts'
 import { addDependents } from './query/ask/dependent-question.ts'
+import { addFinalizers } from './query/ask/finalizer-question.ts'
 import { addKubernetes } from './query/ask/kubernetes-question.ts'
 import { addObjectList } from './query/ask/list-question.ts'
 import type { QuestionParts } from './query/ask/question.ts'
@@ -60,6 +61,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addQuestions(server, parts)
   addDependents(server, parts)
   addObjectList(server, parts)
+  addFinalizers(server, parts)
   addClusterList(server, parts)
   addKubernetes(server, parts)
   addGraphDump(server, parts)
@@ -78,6 +80,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
  */
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
+  '/v1/plan/finalizer',
   ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],
 ])
 

@@ -1,6 +1,6 @@
 /**
- * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that
- * the DELETE will name, appends it, and waits for the log.
+ * Archives an object, whole, before it is deleted, or loses a finalizer by order: reads it, checks
+ * that it is the very one that the call will name, appends it, and waits for the log.
  *
  * What must stay true: `Kept` is returned only when the log has acknowledged the last piece of the
  * object read at just this uid and version. In every other case nothing is deleted (F95, I14).
@@ -10,7 +10,7 @@
  * long it is kept (the graph trims), whose share is how large (runtime/archive/archive-room.ts).
  */
 
-import type { DeleteObject } from '../../core/model/command.ts'
+import type { DeleteObject, RemoveFinalizer } from '../../core/model/command.ts'
 import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -34,8 +34,9 @@ export interface Archive {
 }
 
 export interface ArchiveRequest {
-  readonly command: DeleteObject
-  /** That the DELETE will be sent with. */
+  /** A DELETE, or an order that removes a finalizer: the object may end with the last one. */
+  readonly command: DeleteObject | RemoveFinalizer
+  /** That it will be sent with. */
   readonly resourceVersion: ResourceVersion
   readonly caller: Caller
   readonly onCall: () => void
@@ -131,7 +132,7 @@ function piecesOf(
     ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
     ownerReferences: object.ownerReferences,
     command: command.id,
-    rule: command.rule?.name ?? '',
+    rule: command.type === 'DeleteObject' ? (command.rule?.name ?? '') : '',
     createdAt: object.createdAt,
     at: clock.now(),
     content,

@@ -13,6 +13,8 @@ import type { Mode } from '../../core/model/policy.ts'
 export interface ReaperConfig {
   /** The stricter of this and a command's own mode counts. */
   readonly mode: Mode
+  /** Finalizers of others that an order may have it remove. */
+  readonly mayRemove: readonly string[]
   /**
    * A command counts from its append time; the fold waits this long, and a margin, before it asks
    * again.
@@ -131,6 +133,7 @@ export interface ReaperConfig {
 
 export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   mode: 'enforce',
+  mayRemove: [],
   commandLifeMs: 600_000,
   firstContactMs: 30_000,
   waitingProofAfterMs: 2_000,

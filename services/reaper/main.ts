@@ -26,6 +26,8 @@ export interface ReaperMainOptions {
    * counts.
    */
   readonly mode: Mode
+  /** Finalizers of others that an order may have it remove. */
+  readonly mayRemove: readonly string[]
   /** Whether the clusters' own locks are checked, and required. */
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
@@ -43,7 +45,7 @@ const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
 export function openReaper(options: ReaperMainOptions): Reaper {
-  const { clusters, logger, mode, lock, observe, ...ports } = options
+  const { clusters, logger, mode, mayRemove, lock, observe, ...ports } = options
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -62,7 +64,7 @@ export function openReaper(options: ReaperMainOptions): Reaper {
   })
   return createReaper({
     ...ports,
-    config: { mode },
+    config: { mode, mayRemove },
     locks,
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {

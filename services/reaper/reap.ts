@@ -8,7 +8,12 @@
  * Not here: which command comes next (backlog.ts), the meaning of the answers (settle.ts),
  * appending the result (outbox.ts).
  */
-import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
+import {
+  type Command,
+  isOrdered,
+  type OwnerClaim,
+  type VerifyOwner,
+} from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
@@ -217,7 +222,8 @@ async function archive(
   const { archive, caller, config } = site
   const spared = (read: GetAnswer): string =>
     keptBecause(command, read, site.facts(command, moments))
-  if (archive === undefined || command.type !== 'DeleteObject' || tried.dryRun) return undefined
+  if (archive === undefined || tried.dryRun) return undefined
+  if (command.type !== 'DeleteObject' && !isOrdered(command)) return undefined
   const marks = marksAskedFor(site.facts(command, moments))
   const keeping = await archive.keep({ command, resourceVersion, caller, onCall }, signal)
   switch (keeping.type) {

@@ -8,11 +8,13 @@
  * `why KIND/NAME`, which prints the present verdict, and `plan`, which prints the sets that wait
  * for approval; objects are written as in notation.ts.
  */
+import { finalizerSubject } from '../../core/admit/finalizer-order.ts'
 import { factsOf } from '../../core/graph/facts.ts'
 import type {
   Command,
   DeleteObject,
   OrphanDependent,
+  RemoveFinalizer,
   Outcome as Result,
 } from '../../core/model/command.ts'
 import { CATCH_UP_MS } from '../../core/model/constant.ts'
@@ -22,7 +24,7 @@ import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { IGNORED } from '../../core/model/kind-reason.ts'
 import { admissionOf, nodePhase } from '../../core/model/node.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../../core/model/object.ts'
-import { projectionHash } from '../../core/model/object.ts'
+import { isOfCollector, projectionHash } from '../../core/model/object.ts'
 import type { Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
@@ -98,7 +100,8 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    this.#policy = { ...policyFor(mode, preset), rules: this.#policy.rules }
+    const { rules, mayRemove } = this.#policy
+    this.#policy = { ...policyFor(mode, preset), rules, mayRemove }
     return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
   }
 
@@ -423,6 +426,22 @@ export class World {
     }
   }
 
+  #mayRemove(mayRemove: readonly string[]): Event {
+    this.#policy = { ...this.#policy, mayRemove }
+    return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
+  }
+
+  /** Of the object as it is now, or at the version that is named. */
+  #removeFinalizer(object: string, finalizer: string, version?: string): Event {
+    const uid = object.replace('/', '-')
+    const facts = factsOf(this.folder.graph, this.#at.cluster)
+    const node = facts.node(uid)
+    const seen = node && facts.seen(node.object, uid)
+    const resourceVersion = version ?? seen?.resourceVersion ?? '1'
+    const subject = finalizerSubject({ uid, resourceVersion, finalizer })
+    return this.#directive('remove-finalizer', subject, '')
+  }
+
   #plan(): string {
     this.#planned = factsOf(this.folder.graph, this.#at.cluster).plan
     return `= ${this.#planned.count} to approve`
@@ -511,6 +530,10 @@ export class World {
       case 'enforce-rule':
       case 'suspend-rule':
         return [this.#directive(word, first, 'all')]
+      case 'may-remove':
+        return [this.#mayRemove(wordsOf(rest))]
+      case 'remove-finalizer':
+        return [this.#removeFinalizer(first, second, wordsOf(rest)[2])]
       case 'protect':
       case 'unprotect':
         return [this.#directive(word, first, second)]
@@ -550,12 +573,17 @@ export function show(command: Command): string {
     case 'OrphanDependent':
       return `OrphanDependent ${at} drop ${command.drop.join()} ${basisText(command)}: ${command.because}`
     case 'RemoveFinalizer':
-      return `RemoveFinalizer ${at} ${command.finalizer}`
+      return `RemoveFinalizer ${at} ${command.finalizer}${orderText(command)}`
     case 'VerifyOwner':
       return `VerifyOwner ${at}${target.namespace === '' ? '' : ` in ${target.namespace}`}`
     case 'WarnObject':
       return `WarnObject ${at}: ${command.message}`
   }
+}
+
+/** Nothing of the finalizers of the collector, which no order removes. */
+function orderText({ finalizer, because }: RemoveFinalizer): string {
+  return isOfCollector(finalizer) ? '' : `: ${because}`
 }
 
 /** `recheck` only where the cause does not ask for it anyway. */

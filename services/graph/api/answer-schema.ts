@@ -434,6 +434,66 @@ export const OBJECT_LIST = document('ObjectList', 'One page of objects.', {
 })
 export type ObjectList = TypeOf<typeof OBJECT_LIST>
 
+const SINCE_STUCK = say(
+  'Since when only finalizers hold it: when its grace period was over, in the time of the log.',
+  TIME_OR_NULL,
+)
+
+export const FINALIZER_LIST = document(
+  'FinalizerList',
+  'One page of objects that are being deleted and held by finalizers.',
+  {
+    ...FRESH,
+    objects: listOf(
+      record({
+        ...{ cluster: CLUSTER, ...NAMED, phase: PHASE, resourceVersion: TEXT },
+        deletionTimestamp: TIME_OR_NULL,
+        since: SINCE_STUCK,
+        finalizers: listOf(
+          record({
+            name: TEXT,
+            by: say('Who removes it; empty where that is not known.', TEXT),
+            once: say(
+              'What has to hold before; null where nothing has to, or it is not known.',
+              orNull(TEXT),
+            ),
+          }),
+        ),
+        because: say('What it waits for, as a sentence without its subject.', TEXT),
+        deletion: say(
+          'Who asked for its deletion; null at a moment of the past.',
+          orNull(DELETION),
+        ),
+        blocks: say(
+          'What waits for it: owners that are deleted in the foreground or with orphan, at most 20, and its namespace (whose uid is not known here).',
+          listOf(record({ ...NAMED, by: oneOf(['foreground', 'orphan', 'namespace']) })),
+        ),
+      }),
+    ),
+    continue: say('For the next page; null on the last one.', orNull(TEXT)),
+  },
+)
+export type FinalizerList = TypeOf<typeof FINALIZER_LIST>
+
+export const FINALIZER_PLAN = document(
+  'FinalizerPlan',
+  'What removing one finalizer of an object means.',
+  {
+    ...ABOUT_ONE,
+    object: record({ ...NAMED, phase: PHASE }),
+    ...{ resourceVersion: TEXT, since: SINCE_STUCK },
+    ...{ finalizers: listOf(TEXT), finalizer: say('The one to be removed.', TEXT) },
+    refused: say('Why an order is refused; empty where it is not.', TEXT),
+    paused: say('Why nothing is sent now; empty where it is.', TEXT),
+    mode: MODE,
+    means: say('What follows from it; empty where it is refused.', TEXT),
+    call: say('What is sent; empty where it is refused.', TEXT),
+    subject: say('What an order names.', TEXT),
+    digest: say('What an order names; null where it is refused.', DIGEST_OR_NULL),
+  },
+)
+export type FinalizerPlan = TypeOf<typeof FINALIZER_PLAN>
+
 export const CHANGE_LIST = document('ChangeList', 'One page of what happened, the oldest first.', {
   ...FRESH_FIRST,
   ...PAST,

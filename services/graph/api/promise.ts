@@ -19,6 +19,7 @@ export const VERBS = [
   'close-breaker',
   'enforce-rule',
   'suspend-rule',
+  'remove-finalizer',
   'confirm-clock',
 ] as const
 export type Verb = (typeof VERBS)[number]
@@ -77,6 +78,13 @@ export const PROMISES: Readonly<Record<Verb, ByMode>> = {
     enforce: KEPT,
   },
   'suspend-rule': { observe: idle('a rule deletes'), 'dry-run': KEPT, enforce: KEPT },
+  'remove-finalizer': {
+    observe: vain('it removes nothing'),
+    'dry-run': kept(
+      'In mode dry-run nothing is removed: the server is only asked whether it would.',
+    ),
+    enforce: KEPT,
+  },
   'confirm-clock': { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
 }
 

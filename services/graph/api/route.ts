@@ -17,6 +17,8 @@ import {
   DEPENDENT_LIST,
   DIFF,
   DIRECTIVE_RESULT,
+  FINALIZER_LIST,
+  FINALIZER_PLAN,
   FIREHOSE_RESULT,
   HELD,
   HELD_PLAN,
@@ -189,6 +191,28 @@ const TABLE = [
         'Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
     },
   },
+  question(
+    '/v1/finalizers',
+    'finalizers',
+    FINALIZER_LIST,
+    'Objects that finalizers hold for long after their deletion was asked for, a page at a time',
+    [
+      CLUSTER,
+      parameter('namespace', 'All without it; empty: objects without one.', TEXT),
+      parameter('finalizer', 'Only objects that this one holds.', TEXT),
+      limited('olderThan', 'Seconds since the end of the grace period, 600 without it.', 0),
+      AT,
+      limitParameter('Objects on a page, 100 without it, at most 500.', 1),
+      CONTINUE,
+    ],
+  ),
+  question(
+    '/v1/plan/finalizer',
+    'planFinalizer',
+    FINALIZER_PLAN,
+    'What removing a finalizer of an object means, with the digest that an order names',
+    [...OBJECT, parameter('finalizer', 'The one to be removed.', TEXT)],
+  ),
   question('/v1/shadow', 'shadow', SHADOW, 'Where another collector and Kinfold differ', []),
   stream('/v1/lineage', 'lineage', LINEAGE_ENTRY, 'The stream of who owns what', [SOME_UID]),
   stream('/v1/history', 'history', HISTORY_ENTRY, 'The stream of every change that matters', [
@@ -273,10 +297,13 @@ const TABLE = [
         verb: oneOf([...VERBS]),
         cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(
-          'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE].',
+          'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]. Of remove-finalizer: the one of /v1/plan/finalizer.',
           TEXT_OR_NULL,
         ),
-        digest: say('Of approve and reject: the one of /v1/plan/held.', TEXT_OR_NULL),
+        digest: say(
+          'Of approve and reject: the one of /v1/plan/held. Of remove-finalizer: that of /v1/plan/finalizer.',
+          TEXT_OR_NULL,
+        ),
         why: say('The reason, which is recorded.', TEXT_OR_NULL),
         claimed: say('Who gives it, where no token says so.', TEXT_OR_NULL),
         record: say(
@@ -429,6 +456,14 @@ function moment<const N extends string>(name: N, without: string): Parameter<N, 
       examples: ['2026-01-31T09:30:00Z', 'pos:0-4711', 'before:0-4711-0'],
     },
   }
+}
+
+function limited<const N extends string>(
+  name: N,
+  description: string,
+  minimum: number,
+): Parameter<N, number> {
+  return { name, description, schema: { type: 'integer', minimum } }
 }
 
 function time<const N extends string>(name: N, without: string): Parameter<N, string> {

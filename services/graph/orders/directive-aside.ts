@@ -53,6 +53,7 @@ export async function asideOf(
     case 'pause':
     case 'approve':
     case 'reject':
+    case 'remove-finalizer':
     case 'confirm-clock':
       return ''
   }

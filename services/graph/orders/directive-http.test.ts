@@ -5,6 +5,7 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { finalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { factsOf } from '../../../core/graph/facts.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { ruleDigest } from '../../../core/model/rule.ts'
@@ -31,9 +32,9 @@ import {
   runTask,
   viewOf,
 } from '../../../testing/rig/task-rig.ts'
-
 import { type HeldPlan, heldPlanOf } from '../query/answer/held.ts'
 import { HistoryIndex } from '../query/index/history-index.ts'
+import { finalizerDigest } from '../query/plan/finalizer-plan.ts'
 import { readerOf } from '../query/view/view.ts'
 import { createQuestions } from '../questions.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
@@ -50,6 +51,8 @@ interface Rig {
   readonly appended: string[]
   held(): Promise<HeldPlan>
   directives(): Promise<readonly Directive[]>
+  commands(): ReturnType<MemoryLog['read']>
+  versionOf(uid: string): string
   control(key: string): Promise<Control | undefined>
   /** The digest of the order of that rule, as reapers read it. */
   ruleOrder(name: string): Promise<string | undefined>
@@ -150,6 +153,12 @@ async function rigFor(
     },
     async say(key, value) {
       await log.append('orders', 0, [{ key, value }])
+    },
+    commands: async () => await log.read('commands', 0, 0n, { limit: 100, waitMs: 0 }),
+    versionOf(uid) {
+      const facts = factsOf(readerOf(running.task.store, codec), 'c')
+      const node = facts.node(uid)
+      return (node && facts.seen(node.object, uid)?.resourceVersion) ?? ''
     },
     async control(key) {
       const entry = (await log.latest('orders', 0)).find((each) => each.key === key)
@@ -596,4 +605,52 @@ test('a reason that is the placeholder of a hint is none', async (t) => {
   const response = await rig.order({ verb: 'resume', why: '…' })
   equal(response.status, 400)
   match(await response.text(), /say why: … stands for your own words/)
+})
+
+test('a finalizer is removed by the digest of its plan, and each refusal says why', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['put cm/a [deleting example.com/x]', 'put cm/alive [example.com/x]'])
+  const of = (uid: string, resourceVersion: string, finalizer = 'example.com/x'): object => {
+    const asked = { uid, resourceVersion, finalizer }
+    const order = { verb: 'remove-finalizer', why: 'its controller is gone' }
+    return { ...order, subject: finalizerSubject(asked), digest: finalizerDigest('c', asked) }
+  }
+  const detailOf = async (body: object): Promise<string> => {
+    const response = await rig.order(body)
+    const { detail } = (await response.json()) as { readonly detail: string }
+    return `${response.status} ${detail}`
+  }
+  match(await detailOf(of('cm-a', '1')), /^409 ConfigMap\/a: the config does not list/)
+  await rig.tell(['may-remove example.com/x'])
+  match(await detailOf(of('cm-alive', '2')), /^409 ConfigMap\/alive: it is not being deleted$/)
+  match(await detailOf(of('cm-a', '1', 'example.com/y')), /^409 .*: it has no such finalizer$/)
+  match(await detailOf(of('cm-none', '1')), /^404 /)
+  match(await detailOf(of('cm-a', '0')), /^409 ConfigMap\/a is another version by now/)
+  match(await detailOf({ ...of('cm-a', '3'), why: '' }), /^400 say why/)
+  match(await detailOf({ ...of('cm-a', '3'), subject: 'cm-a' }), /^400 cm-a is not the one/)
+  deepEqual(await rig.directives(), [])
+
+  const version = rig.versionOf('cm-a')
+  const response = await rig.order({ ...of('cm-a', version), claimed: 'ann' })
+  const { about, who, effective } = (await response.json()) as DirectiveAnswer
+  deepEqual([about, who], ['the finalizer example.com/x of ConfigMap/a', 'local:ann'])
+  match(effective, /^One call is sent now; the history of the object has its result/)
+  const [given] = await rig.directives()
+  deepEqual(
+    [given?.verb, given?.subject, given?.who, given?.why],
+    [
+      'remove-finalizer',
+      `["cm-a","${version}","example.com/x"]`,
+      'local:ann',
+      'its controller is gone',
+    ],
+  )
+  const { entries } = await rig.commands()
+  const commands = entries.map(({ value }) => codec.decode(value as Uint8Array))
+  deepEqual(
+    commands.map((each) => each.type === 'RemoveFinalizer' && each.because),
+    [
+      `local:ann ordered to remove finalizer example.com/x at version ${version} (its controller is gone)`,
+    ],
+  )
 })

@@ -11,6 +11,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
+import { readFinalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import { scopeFlag } from '../../../core/graph/scope-flag.ts'
 import type { Directive } from '../../../core/model/event.ts'
@@ -33,6 +34,7 @@ import { labelOf } from '../api/word.ts'
 import { giveOrder } from '../fold/order.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/answer/held.ts'
 import type { Access } from '../query/ask/access.ts'
+import { finalizerPlanOf } from '../query/plan/finalizer-plan.ts'
 import { clusterRefs } from '../query/view/cluster-label.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
 import type { Forwarding } from '../query/view/forward.ts'
@@ -152,7 +154,9 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
 }
 
 /** Orders of one cluster that are compared with its state. */
-const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
+const RESTS_ON_STATE: ReadonlySet<Verb> = new Set([
+  ...(['approve', 'reject', 'close-breaker', 'remove-finalizer'] as const),
+])
 
 /** Reapers obey it before it is on record. */
 function isStopping({ verb }: Pick<Order, 'verb'>): boolean {
@@ -189,6 +193,7 @@ async function give(
   checkClock(parts, order)
   await checkRule(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
+  const removed = view === undefined ? '' : removalIn(view, order)
   const aside = await asideOf(parts, order, cluster)
   const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
   const event: Directive = {
@@ -218,7 +223,7 @@ async function give(
   return {
     verb,
     cluster: cluster === '' ? null : clusterRefs(known)(cluster),
-    about: aboutOf(order, cluster, known),
+    about: removed || aboutOf(order, cluster, known),
     who,
     effective: effectiveIn(
       promised,
@@ -235,7 +240,7 @@ async function clusterIdOf(
   { clusters }: DirectiveParts,
   { verb, cluster }: Order,
 ): Promise<ClusterId> {
-  const isForOne = verb === 'approve' || verb === 'reject'
+  const isForOne = verb === 'approve' || verb === 'reject' || verb === 'remove-finalizer'
   if (cluster === '' && !isForOne) return ''
   const known = await clusters.all()
   const [only, second] = known
@@ -295,6 +300,26 @@ function heldFor(view: View, { verb, digest }: Order): SetHash {
   )
 }
 
+/** What loses what, in words. Throws `Problem` where the order is refused. */
+function removalIn(view: View, { verb, subject, digest }: Order): string {
+  const asked = verb === 'remove-finalizer' ? readFinalizerSubject(subject) : undefined
+  if (asked === undefined) return ''
+  if (view.partial() !== '') throw new Problem(503, `${view.partial()}; ask again later`)
+  const node = view.node(asked.uid)
+  if (node === undefined) throw new Problem(404, 'that object is not there, or is deleted already')
+  const { kind, name } = node.object
+  const plan = finalizerPlanOf(view, node, asked.finalizer)
+  const refused = plan.refused || plan.paused
+  if (refused !== '') throw new Problem(409, `${kind}/${name}: ${refused}`)
+  if (plan.digest !== digest) {
+    throw new Problem(
+      409,
+      `${kind}/${name} is another version by now (${plan.resourceVersion}), or the digest is of something else: look at its plan again`,
+    )
+  }
+  return `the finalizer ${asked.finalizer} of ${kind}/${name}`
+}
+
 const FIRST_OF_TWO =
   'This is the first of two approvals: nothing is deleted until a second person approves the same within an hour.'
 
@@ -352,6 +377,7 @@ function controlOf(
     case 'approve':
     case 'reject':
     case 'close-breaker':
+    case 'remove-finalizer':
     case 'confirm-clock':
       return undefined
   }
@@ -414,6 +440,8 @@ function aboutOf(
     case 'enforce-rule':
     case 'suspend-rule':
       return `rule ${subject} in ${where}`
+    case 'remove-finalizer':
+      return `a finalizer of one object in ${where}`
     case 'confirm-clock':
       return 'that the clock of this machine is right'
   }
@@ -430,6 +458,8 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `What it releases is judged again now, and deleted once its owners are verified. ${fold}`
     case 'reject':
       return `It is kept. ${fold}`
+    case 'remove-finalizer':
+      return `One call is sent now; the history of the object has its result. ${fold}`
     case 'confirm-clock':
       return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
     case 'enforce-rule':

@@ -7,6 +7,7 @@
  *
  * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
  */
+import { readFinalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { readSubject } from '../../../core/model/subject.ts'
 import { voidSubject } from '../../../ports/record/void-subject.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
@@ -16,9 +17,9 @@ export interface Order {
   readonly verb: Verb
   /** Name or id; empty for all. */
   readonly cluster: string
-  /** Of `protect` and `unprotect`, and the name of a rule; else empty. */
+  /** Of `protect` and `unprotect`, the name of a rule, and of `remove-finalizer`; else empty. */
   readonly subject: string
-  /** Of `approve`, `reject` and `enforce-rule`; else empty. */
+  /** Of `approve`, `reject`, `enforce-rule` and `remove-finalizer`; else empty. */
   readonly digest: string
   readonly why: string
   /** The user as the request itself names him. */
@@ -30,10 +31,16 @@ export interface Order {
 /** An emergency and its opposite need no reason; what lets things go does. */
 const NEEDS_WHY: ReadonlySet<Verb> = new Set([
   ...(['resume', 'approve', 'reject', 'close-breaker', 'enforce-rule', 'confirm-clock'] as const),
+  'remove-finalizer',
 ])
-const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject', 'enforce-rule'])
+const NEEDS_DIGEST: ReadonlySet<Verb> = new Set([
+  ...(['approve', 'reject', 'enforce-rule', 'remove-finalizer'] as const),
+])
 const OF_RULES: ReadonlySet<Verb> = new Set(['enforce-rule', 'suspend-rule'])
-const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect', ...OF_RULES])
+const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set([
+  ...(['protect', 'unprotect', 'remove-finalizer'] as const),
+  ...OF_RULES,
+])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
 const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed', 'record']
 
@@ -90,7 +97,8 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
     checkRuleOrder({ verb, cluster, subject, digest })
   } else {
     checkSubject(verb, subject)
-    checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold plan held" shows')
+    const shown = verb === 'remove-finalizer' ? 'its plan' : '"kinfold plan held"'
+    checkBelongs('digest', NEEDS_DIGEST, verb, digest, `the one that ${shown} shows`)
     if (digest !== '' && !DIGEST.test(digest)) {
       throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
     }
@@ -104,6 +112,11 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
 }
 
 function checkSubject(verb: Verb, subject: string): void {
+  if (verb === 'remove-finalizer') {
+    checkBelongs('subject', NEEDS_SUBJECT, verb, subject, 'the one that its plan shows')
+    if (readFinalizerSubject(subject) !== undefined) return
+    throw new Problem(400, `${subject} is not the one that its plan shows`)
+  }
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)

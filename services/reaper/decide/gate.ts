@@ -16,6 +16,7 @@ import {
   type Command,
   type DeleteObject,
   droppedBy,
+  isOrdered,
   type OrphanDependent,
   type OwnerClaim,
 } from '../../../core/model/command.ts'
@@ -77,6 +78,8 @@ export interface GateBounds {
   readonly commandLifeMs: number
   readonly waitingProofAfterMs: number
   readonly goneProofAfterMs: number
+  /** Finalizers of others that an order may have this reaper remove. */
+  readonly mayRemove: readonly string[]
 }
 
 export interface Blocked {
@@ -106,7 +109,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
   if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
   const spared = sparedPlace(command, facts)
   if (spared !== '') return { type: 'Blocked', reason: spared, isSpared: true }
-  const missing = missingGuard(command)
+  const missing = missingGuard(command) ?? forbiddenOrder(command, bounds)
   if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
   // A process that asked for an effect would take a dry run's success for its completion, also once
@@ -134,18 +137,19 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
 
 /** By its coordinates; empty when nothing protects it. */
 function sparedPlace(command: Command, { guarding }: Facts): string {
-  if (command.type !== 'DeleteObject') return ''
+  if (command.type !== 'DeleteObject' && !isOrdered(command)) return ''
   return protectedPlace(command.target, command.evidence, guarding)
 }
 
 /**
- * Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is
- * not the one that was meant.
+ * Why the object of a DELETE, or of an order, as it was just read, is to stay as it is; empty when
+ * it may be changed, or is not the one that was meant.
  */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
-  if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
+  if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   const { object } = read
-  if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
+  const isMeant = command.type === 'DeleteObject' ? object.deletedAt === null : isOrdered(command)
+  if (!isMeant) return ''
   return protectedNow(object, command.evidence, guarding)
 }
 
@@ -223,6 +227,19 @@ function missingGuard(command: Command): string | undefined {
   if (references.length === 0 && listDigest === null) return 'the object had no owner references'
   const { freshness, owners } = command
   return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
+}
+
+/**
+ * A program that can write commands to the log must not have this reaper take any finalizer off, so
+ * the list is this process' own, too.
+ */
+function forbiddenOrder(command: Command, { mayRemove }: GateBounds): string | undefined {
+  if (!isOrdered(command)) return undefined
+  const { target, finalizer, deletedAt } = command
+  if (target.resourceVersion === '') return 'the command names no resourceVersion'
+  if (deletedAt === 0) return 'the command does not say since when the object is being deleted'
+  if (mayRemove.includes(finalizer)) return undefined
+  return `this reaper may not remove the finalizer ${finalizer} (finalizers.mayRemove)`
 }
 
 /**

@@ -5,12 +5,14 @@
  * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and
  * every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests
  * before the first removal, and that the object whose finalizer is removed is still being deleted
- * (I4). The gate has refused commands that lack the fields needed here. A field that the stored
- * entry lacks is missing from the test, too: absent and false differ.
+ * (I4); by an order, in the version that was shown. The gate has refused commands that lack the
+ * fields needed here. A field that the stored entry lacks is missing from the test, too: absent and
+ * false differ.
  */
 import {
   type DeleteObject,
   droppedBy,
+  isOrdered,
   type OrphanDependent,
   type RemoveFinalizer,
 } from '../../../core/model/command.ts'
@@ -40,7 +42,7 @@ export function patchGuard(
   return [
     { op: 'test', path: '/metadata/uid', value: command.target.uid },
     ...deletion(command),
-    ...unmoved(entries, resourceVersion),
+    ...unmoved(command, entries, resourceVersion),
     ...entries.flatMap(({ path, value }) =>
       value === undefined ? [] : [{ op: 'test', path, value } as const],
     ),
@@ -63,11 +65,13 @@ interface GuardedEntry {
   readonly value: unknown
 }
 
+/** An order is about the version that a person was shown. */
 function unmoved(
+  command: OrphanDependent | RemoveFinalizer,
   entries: readonly GuardedEntry[],
   resourceVersion: ResourceVersion,
 ): readonly PatchOperation[] {
-  if (entries.every(({ value }) => value !== undefined)) return []
+  if (!isOrdered(command) && entries.every(({ value }) => value !== undefined)) return []
   return [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }]
 }
 

@@ -12,6 +12,7 @@
 import {
   type DeleteObject,
   droppedBy,
+  isOrdered,
   type OrphanDependent,
   type Outcome,
   type RemoveFinalizer,
@@ -236,7 +237,11 @@ function isAsJudged(command: Effect, object: ObjectMeta): boolean {
     case 'OrphanDependent':
       return hasReferences(object, command)
     case 'RemoveFinalizer':
-      return hasFinalizers(object, command.finalizers) && isStillDeleted(object, command)
+      return (
+        hasFinalizers(object, command.finalizers) &&
+        isStillDeleted(object, command) &&
+        (!isOrdered(command) || object.resourceVersion === command.target.resourceVersion)
+      )
     case 'WarnObject':
       return true
   }

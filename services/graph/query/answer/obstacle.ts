@@ -12,7 +12,7 @@ import { CONFIRM_MS } from '../../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
-import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
+import { foreignFinalizers } from '../../../../core/model/object.ts'
 import type { Look } from '../../../../core/model/owner.ts'
 import { lookOf } from '../../../../core/model/owner.ts'
 import { timeText } from '../../../../core/model/text.ts'
@@ -132,10 +132,6 @@ function unconfirmedOf({ facts }: View, node: Node): Obstacle | null {
   if (object.finalizers.length > 0) return null
   const isSilent = kindStatus(kind, object, state).type === 'silent'
   return isSilent ? { ...untried('unconfirmed', watch), since: aliveAt } : null
-}
-
-export function foreignFinalizers(finalizers: readonly string[]): readonly string[] {
-  return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
 }
 
 function tried(by: Obstacle['by'], { reason, since, count, until }: Attempt | Look): Obstacle {

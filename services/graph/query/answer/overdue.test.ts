@@ -6,8 +6,14 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterList } from '../../../../cli/answer.ts'
 import { type MinuteRig, rigged } from '../../../../testing/rig/minute-rig.ts'
+import { stuckBefore } from './overdue.ts'
 
 const START = Date.parse('2026-01-31T09:00:00Z') / 1_000
+
+test('the lead of the server clock, by which it writes when a deletion is over, is known', () => {
+  const state = { now: 1_000_000, clockLeadMs: 120_000 } as Parameters<typeof stuckBefore>[0]
+  equal(stuckBefore(state, 600_000), 520_000)
+})
 
 type Status = NonNullable<ClusterList['clusters'][number]['status']>
 

@@ -6,15 +6,18 @@
  * objects are read, a bounded number. Time is the cluster's as far as its watcher has seen it: of a
  * cluster that is not seen nothing gets late.
  *
- * Not here: how far a deletion has come (cascade.ts).
+ * Not here: how far a deletion has come (cascade.ts), the list of what is held by finalizers
+ * (stuck-list.ts).
  */
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
+import { foreignFinalizers } from '../../../../core/model/object.ts'
+import type { ClusterState } from '../../../../core/model/state.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import { OVERDUE_MS } from '../../config.ts'
 import { type DeletingCount, MINUTE_MS } from '../../fold/deleting-count.ts'
 import type { View } from '../view/view.ts'
-import { foreignFinalizers, obstacleOf } from './obstacle.ts'
+import { obstacleOf } from './obstacle.ts'
 
 type Status = NonNullable<Unshaped<ClusterList>['clusters'][number]['status']>
 export type Overdue = NonNullable<Status['overdue']>
@@ -26,7 +29,7 @@ const MOST_LEVELS = 20
 export async function overdueOf(view: View, { minutes, named }: DeletingCount): Promise<Overdue> {
   const { state } = view.facts
   // In whole minutes, as they are counted.
-  const end = Math.floor(((state?.now ?? 0) - OVERDUE_MS) / MINUTE_MS) * MINUTE_MS
+  const end = Math.floor(stuckBefore(state, OVERDUE_MS) / MINUTE_MS) * MINUTE_MS
   let objects = 0
   let since: number | null = null
   for (const [minute, count] of minutes) {
@@ -47,8 +50,16 @@ export async function overdueOf(view: View, { minutes, named }: DeletingCount): 
   }
 }
 
+/**
+ * By its server's clock: what was to be deleted before that is still there so long afterwards. The
+ * clock of the server may be ahead of the time of the log.
+ */
+export function stuckBefore(state: ClusterState | undefined, ms: number): number {
+  return (state?.now ?? 0) + (state?.clockLeadMs ?? 0) - ms
+}
+
 /** What follows "Deployment/web ". */
-async function waitsFor(view: View, node: Node): Promise<string> {
+export async function waitsFor(view: View, node: Node): Promise<string> {
   const read = { left: MOST_READ }
   let below = node
   for (let level = 0; level < MOST_LEVELS; level++) {

@@ -8,7 +8,7 @@
  * cluster is connected, and its lock (metrics).
  */
 import type { FastifyInstance } from 'fastify'
-import { pausedBecause } from '../../../../core/admit/directive.ts'
+import { pausedBecause } from '../../../../core/admit/paused.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'

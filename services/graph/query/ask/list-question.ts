@@ -58,7 +58,7 @@ interface Cursor {
  * It cannot be asked, or not about that moment: the answer about the others does not wait for one
  * cluster that is silent, or of which something was forgotten.
  */
-const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
+export const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 
 const START: Cursor = { cluster: '', after: '' }
 
@@ -91,8 +91,8 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
         if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)
         const rest = key === null ? next : cursorText(question, [cluster, key])
-        const told: ListAnswer = { ...page, continue: rest }
-        return documentOf('ObjectList', { answer: told, partial, asOf })
+        const answered: ListAnswer = { ...page, continue: rest }
+        return documentOf('ObjectList', { answer: answered, partial, asOf })
       })
     } catch (error) {
       const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
@@ -140,7 +140,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
   }
 }
 
-function cursorOf(question: PagedQuestion): Cursor {
+export function cursorOf(question: PagedQuestion): Cursor {
   const places = cursorIn(question.words['continue'], question)
   if (places === undefined) return START
   const [cluster, after, more] = places

@@ -16,12 +16,15 @@ import type {
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf } from '../../../../core/model/node.ts'
 import type { ObjectMeta, PropagationPolicy, Uid } from '../../../../core/model/object.ts'
-import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
+import {
+  FINALIZER_FOREGROUND,
+  FINALIZER_ORPHAN,
+  foreignFinalizers,
+} from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
-import { foreignFinalizers } from '../answer/obstacle.ts'
-import { finalizersLeft } from './known-finalizer.ts'
+import { finalizersLeft } from '../answer/known-finalizer.ts'
 import type { Fate } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'

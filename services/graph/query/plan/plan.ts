@@ -10,7 +10,7 @@
  * words and tables (cli/ask/plan.ts).
  */
 import { brokenBecause } from '../../../../core/admit/breaker.ts'
-import { pausedBecause } from '../../../../core/admit/directive.ts'
+import { pausedBecause } from '../../../../core/admit/paused.ts'
 import { InvariantError, invariant } from '../../../../core/model/invariant.ts'
 import type { PropagationPolicy, Uid } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'

@@ -7,7 +7,7 @@ import type { ObjectMeta } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
-import { removedText, waitsText } from './known-finalizer.ts'
+import { removedText, waitsText } from '../answer/known-finalizer.ts'
 
 /**
  * - `deleted`: removed.

@@ -1,16 +1,20 @@
 /**
- * Finalizers of Kubernetes that its own controllers remove from what is deleted: at once, or once
- * something holds.
+ * Finalizers of Kubernetes that its own controllers and the collector remove from what is deleted:
+ * at once, or once something holds.
  *
  * What must stay true: `once` is null only where the controller waits for nothing but the deletion
  * itself. A plan foresees that removal alone; whatever else has a finalizer is never assumed to be
  * removed.
  *
- * Not here: the finalizers of foreground and orphan deletion, which the collector removes
- * (core/judge/completion.ts), and those of other projects, of which nothing is known.
+ * Not here: when the collector removes its own (core/judge/completion.ts), and those of other
+ * projects, of which nothing is known.
  */
-import type { ObjectMeta } from '../../../../core/model/object.ts'
-import { foreignFinalizers } from '../answer/obstacle.ts'
+import {
+  FINALIZER_FOREGROUND,
+  FINALIZER_ORPHAN,
+  foreignFinalizers,
+  type ObjectMeta,
+} from '../../../../core/model/object.ts'
 
 interface KnownFinalizer {
   /** Of the core group. */
@@ -45,6 +49,22 @@ function knownOn({ group, kind }: ObjectMeta, finalizer: string): KnownFinalizer
   const known = KNOWN.get(finalizer)
   return group === '' && known?.kind === kind ? known : undefined
 }
+
+/** Who removes a finalizer, and once what holds; null where that is not known. */
+export interface Remover {
+  readonly by: string
+  /** Null: as soon as it is being deleted. */
+  readonly once: string | null
+}
+
+export function removerOf(object: ObjectMeta, finalizer: string): Remover | null {
+  if (finalizer === FINALIZER_ORPHAN) return { by: COLLECTOR, once: 'no dependent references it' }
+  if (finalizer === FINALIZER_FOREGROUND) return { by: COLLECTOR, once: 'no dependent blocks it' }
+  const known = knownOn(object, finalizer)
+  return known === undefined ? null : { by: known.by, once: known.once }
+}
+
+const COLLECTOR = 'the collector'
 
 /**
  * What is left of the finalizers of others when the object is deleted, as far as it can be
