@@ -30,7 +30,7 @@ import { ruleDigest, rulesOfKind } from '../../core/model/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
-import { KINDS, kindNotation, object, shortKind } from './notation.ts'
+import { KINDS, kindNotation, object, shortKind, UNREAD } from './notation.ts'
 import { ruleIn } from './rule-notation.ts'
 
 /** A cluster as a story describes it. */
@@ -113,7 +113,7 @@ export class World {
   /** An object as a watcher publishes it that reads what the rules read. */
   #read(object: ObjectMeta): ObjectMeta {
     const { projected } = object
-    if (projected !== null && projected.reads !== '') return object
+    if (projected?.reads === UNREAD) return { ...object, projected: null }
     const ofKind = rulesOfKind(this.#policy.rules, object)
     if (ofKind === null) return projected === null ? object : { ...object, projected: null }
     const { digest: reads } = ofKind.reads
@@ -351,7 +351,7 @@ export class World {
     const meant = object(text, String(this.#at.version))
     const held = this.#at.objects.get(meant.uid) ?? meant
     const { group, kind, uid } = meant
-    const hash = isOther ? 'other' : projectionHash(held)
+    const hash = isOther ? 'other' : projectionHash(this.#read(held))
     return {
       type: 'Touched',
       cluster: this.#at.cluster,
