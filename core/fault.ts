@@ -83,12 +83,12 @@ function waitsToBeJudged(
 }
 
 /**
- * A pause or a protection holds what is issued from then on: a command under way is refused by the
- * gate, and its object is held with its result.
+ * A pause, a protection, or what holds a rule, holds what is issued from then on: a command under
+ * way is refused by the gate, and its object is held with its result.
  */
 function isHeldAlike({ hold, attempt }: Node, now: Hold | null): boolean {
   const [before, after] = [hold?.by ?? null, now?.by ?? null]
-  const isOrdered = after === 'pause' || after === 'protection'
+  const isOrdered = after === 'pause' || after === 'protection' || after === 'rule'
   if (before === null && isOrdered && attempt !== null) return true
   return (before === null) === (after === null)
 }

@@ -10,16 +10,15 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
+import { waitFor } from '../graph/wait.ts'
 import { minuteOf, since, withOne } from '../graph/window.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule, RuleLimit } from '../model/rule.ts'
 import { digestOf, orderOf, rulesOfKind } from '../model/rule.ts'
 import type { RuleOwner, RuleRun } from '../model/state.ts'
 import { shellWord, timeText } from '../model/text.ts'
 
-/** With a limit all that is due together is counted for so long before the first is deleted. */
-const RULE_COUNT_MS = 60_000
 const HOUR_MINUTES = 60
 const DAY_MS = 24 * 3_600_000
 /** An object made this soon after one was deleted replaces it. */
@@ -31,11 +30,6 @@ interface RuleHindrance {
   readonly by: 'hold' | 'rule'
   readonly because: string
   readonly until: number | null
-}
-
-/** How long an object has to be due before it is deleted. */
-export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
-  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
 }
 
 /**
@@ -68,6 +62,9 @@ export function heldByRule(
   const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
   const run = currentRun(facts, rule)
   if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
+  if (!isShareKnown(facts, rule, node.object)) {
+    return held(`rule ${rule.name} has a limit by share, and its kind is not listed yet`)
+  }
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${enforce} releases it`)
   return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
@@ -82,21 +79,42 @@ function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
 }
 
 /** An object is due by a rule that it was not due by before. `time`: of the record. */
-export function countDue(step: Step, rule: Rule, object: ObjectMeta, time: number): void {
-  const { limit } = rule
-  if (limit === null) return
+export function countDue(
+  { graph }: Step,
+  rule: Rule,
+  { namespace }: ObjectMeta,
+  time: number,
+): void {
+  if (rule.limit === null) return
+  const run = currentRun(graph, rule) ?? NONE_DUE
+  const due = withOne(run.due, time, HOUR_MINUTES, namespace)
+  graph.setRuleRun(rule.name, { ...run, digest: digestOf(rule), due })
+}
+
+const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, because: '' }
+
+/**
+ * Whether what is due together is too much. With each object that is due, since the share of a kind
+ * is known only once all of it is listed: then those that wait for that are judged again.
+ */
+export function checkLimit(step: Step, rule: Rule, object: ObjectMeta, time: number): void {
   const { graph } = step
   const run = currentRun(graph, rule)
-  const minutes = withOne(run?.due ?? [], time, HOUR_MINUTES, object.namespace)
-  const count = sumOf(minutes, time)
-  const most = Math.max(
-    limit.perHour,
-    Math.floor((graph.members(object).count * limit.percent) / 100),
-  )
-  const heldAt = run?.heldAt || (count > most ? time : 0)
-  const because = run?.because || (heldAt === 0 ? '' : overText(rule, most))
-  const digest = digestOf(rule)
-  graph.setRuleRun(rule.name, { type: 'RuleRun', digest, due: minutes, heldAt, because })
+  if (rule.limit === null || run === null || run.heldAt > 0) return
+  if (!isShareKnown(graph, rule, object)) return waitFor(step, object, object.uid)
+  const most = mostOf(graph, rule.limit, object)
+  if (sumOf(run.due, time) <= most) return
+  graph.setRuleRun(rule.name, { ...run, heldAt: time, because: overText(rule, most) })
+}
+
+function mostOf(facts: ClusterFacts, { perHour, percent }: RuleLimit, object: ObjectMeta): number {
+  if (percent === 0) return perHour
+  return Math.max(perHour, Math.floor((facts.members(object).count * percent) / 100))
+}
+
+/** While a kind is listed for the first time a share of what was listed by then is none of it. */
+function isShareKnown(facts: ClusterFacts, { limit }: Rule, object: ObjectMeta): boolean {
+  return limit === null || limit.percent === 0 || facts.kind(object)?.phase === 'synced'
 }
 
 function sumOf(minutes: RuleRun['due'], time: number): number {

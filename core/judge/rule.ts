@@ -11,6 +11,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, Pair } from '../model/object.ts'
 import type {
+  EnforcedRule,
   Rule,
   RuleCase,
   RuleExpression,
@@ -35,7 +36,7 @@ export interface Dueness {
 }
 
 export interface RuleJudgement {
-  /** The one that decides: of those that are due the first that is enforced, or else the first. */
+  /** The one that decides: of those that are due the first that `isBefore` the others. */
   readonly due: Dueness | null
   /** Log time at which another one is due; null for never, as the object is now. */
   readonly nextAt: number | null
@@ -57,10 +58,31 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
     const at = found === null ? laterAt : found.at - rule.warnMs
     if (at !== null && at > now) nextAt = Math.min(nextAt ?? at, at)
     else if (found === null) continue
-    else if (due === null) due = found
-    else if (!isEnforced(due.rule, enforced) && isEnforced(rule, enforced)) due = found
+    else if (due === null || isBefore(found, due, enforced)) due = found
   }
   return { due, nextAt }
+}
+
+/**
+ * One that is enforced, and of two the one that deletes first. So one that becomes due later takes
+ * over only from one that still waits: never from a command, and no wait begins anew.
+ */
+function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): boolean {
+  const [isDone, isOtherDone] = [isEnforced(a.rule, orders), isEnforced(b.rule, orders)]
+  if (isDone !== isOtherDone) return isDone
+  return deletedAt(a) < deletedAt(b)
+}
+
+function deletedAt({ rule, at }: Dueness): number {
+  return at - rule.warnMs + waitMsOf(rule)
+}
+
+/** With a limit all that is due together is counted for so long before the first is deleted. */
+const RULE_COUNT_MS = 60_000
+
+/** How long an object has to be due before it is deleted. */
+export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
+  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
 }
 
 /**
