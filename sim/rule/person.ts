@@ -7,12 +7,13 @@
  *
  * Not here: what a rule may delete (rule-checkers.ts).
  */
-import type { Directives } from '../../core/model/state.ts'
+
 import { DIRECTIVES_KEY, POLICY_KEY } from '../../core/graph/key.ts'
 import type { Directive } from '../../core/model/event.ts'
 import { EMPTY_SET } from '../../core/model/hash.ts'
 import type { Rule } from '../../core/model/rule.ts'
 import { ruleDigest } from '../../core/model/rule.ts'
+import type { Directives } from '../../core/model/state.ts'
 import { ruleOrderKey } from '../../ports/record/control-key.ts'
 import type { RuleOrder } from '../../ports/record/service-record.ts'
 import { giveOrder } from '../../services/graph/fold/order.ts'
@@ -145,5 +146,9 @@ export function wasEnforced(
 
 /** When the last order for it was given; 0 for never. Elapsed time. */
 export function enforcedSinceMs(world: World, { name }: Rule): number {
-  return personOf(world).orders.get(name)?.findLast(({ digest }) => digest !== '')?.ms ?? 0
+  return (
+    personOf(world)
+      .orders.get(name)
+      ?.findLast(({ digest }) => digest !== '')?.ms ?? 0
+  )
 }

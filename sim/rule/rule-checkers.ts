@@ -12,6 +12,7 @@ import type { Rule } from '../../core/model/rule.ts'
 import { rulesOfKind } from '../../core/model/rule.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
+import { statesOf } from '../check/states.ts'
 import type { Checker, EffectSeen, World } from '../model.ts'
 import { enforcedSinceMs, noteOrder, ruleOf, wasEnforced } from './person.ts'
 
@@ -123,6 +124,8 @@ export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: R
   const waitMs = Math.max(rule.forMs, rule.limit === null ? 0 : COUNT_MS)
   const leftMs = dueMs + waitMs - world.time.now()
   if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
+  // What was suspended then may be lost.
+  if (world.hasLostOrders) return ''
   return wasEnforced(world, rule, { atMs: acting.sentMs, slackMs: ORDER_MS })
     ? ''
     : `no order enforces rule ${rule.name} as it decided (I39)`
@@ -177,7 +180,6 @@ function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
 }
 
 async function misread(world: World): Promise<readonly string[]> {
-  const { statesOf } = await import('../check/states.ts')
   const complaints: string[] = []
   const nodes = new Map((await statesOf(world)).flatMap((entries) => [...entries]))
   for (const site of world.sites) {
@@ -190,13 +192,18 @@ async function misread(world: World): Promise<readonly string[]> {
       const node = nodes.get(`node/${site.id}/${uid}`)
       if (ofKind === null || node?.type !== 'Node') continue
       const { reads } = ofKind
-      if (node.object.projected?.reads !== reads.digest) complaints.push(`${name} is not read (I39)`)
-      const there = [reads.labels.map((key) => labels[key]), reads.annotations.map((key) => annotations[key])]
+      if (node.object.projected?.reads !== reads.digest)
+        complaints.push(`${name} is not read (I39)`)
+      const there = [
+        reads.labels.map((key) => labels[key]),
+        reads.annotations.map((key) => annotations[key]),
+      ]
       const told = [
         reads.labels.map((key) => valueIn(node.object.labels, key)),
         reads.annotations.map((key) => valueIn(node.object.annotations, key)),
       ]
-      if (JSON.stringify(there) !== JSON.stringify(told)) complaints.push(`${name} is read otherwise (I39)`)
+      if (JSON.stringify(there) !== JSON.stringify(told))
+        complaints.push(`${name} is read otherwise (I39)`)
     }
   }
   return complaints

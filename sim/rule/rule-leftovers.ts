@@ -36,11 +36,7 @@ export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[]
   })
 }
 
-function isOver(
-  world: World,
-  object: ApiObject,
-  rule: World['policy']['rules'][number],
-): boolean {
+function isOver(world: World, object: ApiObject, rule: World['policy']['rules'][number]): boolean {
   const dueMs = dueMsOf(rule, ruledObject(object))
   const waitMs = Math.max(rule.forMs, rule.limit === null ? 0 : COUNT_MS) + SOON_MS
   return dueMs !== undefined && dueMs + waitMs < world.time.now()
