@@ -16,6 +16,11 @@ import { statesOf } from '../check/states.ts'
 import type { Checker, EffectSeen, World } from '../model.ts'
 import { enforcedSinceMs, noteOrder, ruleOf, wasEnforced } from './person.ts'
 
+/** From when it is due until it may be deleted; what is said ahead is said before that. */
+export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
+  return Math.max(forMs, warnMs, limit === null ? 0 : COUNT_MS) - warnMs
+}
+
 /** From an order in `orders` until no request is sent against it. */
 const ORDER_MS = 2_000
 /** With a limit all that is due together is counted for so long. */
@@ -121,8 +126,7 @@ export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: R
   if (!isAsAsked && !isBare) return `propagation policy ${propagationPolicy} (I39)`
   const dueMs = dueMsOf(rule, ruledObject(before))
   if (dueMs === undefined) return `rule ${rule.name} is not about it (I39)`
-  const waitMs = Math.max(rule.forMs, rule.limit === null ? 0 : COUNT_MS)
-  const leftMs = dueMs + waitMs - world.time.now()
+  const leftMs = dueMs + waitMsOf(rule) - world.time.now()
   if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
   // What was suspended then may be lost.
   if (world.hasLostOrders) return ''
@@ -192,7 +196,7 @@ async function misread(world: World): Promise<readonly string[]> {
       const node = nodes.get(`node/${site.id}/${uid}`)
       if (ofKind === null || node?.type !== 'Node') continue
       const { reads } = ofKind
-      if (node.object.projected?.reads !== reads.digest)
+      if ((node.object.projected?.reads ?? '') !== reads.digest)
         complaints.push(`${name} is not read (I39)`)
       const there = [
         reads.labels.map((key) => labels[key]),

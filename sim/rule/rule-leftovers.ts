@@ -12,11 +12,10 @@ import { isOfLivingOwners, objectOf } from '../oracle.ts'
 import type { Site } from '../site.ts'
 import { TENANT } from '../workload.ts'
 import { wants } from './person.ts'
-import { ruledObject } from './rule-checkers.ts'
+import { ruledObject, waitMsOf } from './rule-checkers.ts'
 
 /** From when it may be deleted until it is, where nothing is amiss. */
 const SOON_MS = 3 * 60_000
-const COUNT_MS = 60_000
 
 export interface RuleLeftover extends Leftover {
   readonly rule: string
@@ -38,6 +37,6 @@ export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[]
 
 function isOver(world: World, object: ApiObject, rule: World['policy']['rules'][number]): boolean {
   const dueMs = dueMsOf(rule, ruledObject(object))
-  const waitMs = Math.max(rule.forMs, rule.limit === null ? 0 : COUNT_MS) + SOON_MS
+  const waitMs = waitMsOf(rule) + SOON_MS
   return dueMs !== undefined && dueMs + waitMs < world.time.now()
 }

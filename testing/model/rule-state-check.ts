@@ -62,13 +62,13 @@ export function checkRuled(
   if (verdict?.rule != null && !rules.some(({ name }) => name === verdict.rule))
     complaints.push(`its rule ${verdict.rule} is not in the policy`)
   const reads = rulesOfKind(rules, object)?.reads.digest
+  const isRead = (object.projected?.reads ?? '') === reads
   const isDecided = verdict === null || verdict.type === 'keep' || verdict.rule !== null
-  if (object.deletedAt !== null || object.projected?.reads !== reads || !isDecided)
-    return complaints
+  if (object.deletedAt !== null || !isRead || !isDecided) return complaints
   const now = facts.state?.now ?? 0
   for (const rule of rules) {
-    const dueMs = dueMsOf(rule, ruledOf(object))
-    if (dueMs === undefined || dueMs <= now) continue
+    const dueMs = (dueMsOf(rule, ruledOf(object)) ?? 0) - rule.warnMs
+    if (dueMs <= now) continue
     if (!hasTimerBy(dueMs)) complaints.push(`no timer for rule ${rule.name}`)
   }
   return complaints
