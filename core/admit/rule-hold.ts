@@ -10,10 +10,10 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
-import { waitFor } from '../graph/wait.ts'
+import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { minuteOf, since, withOne } from '../graph/window.ts'
 import type { Node } from '../model/node.ts'
-import type { ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import type { Rule, RuleLimit } from '../model/rule.ts'
 import { digestOf, orderOf, rulesOfKind } from '../model/rule.ts'
 import type { RuleOwner, RuleRun } from '../model/state.ts'
@@ -62,8 +62,8 @@ export function heldByRule(
   const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
   const run = currentRun(facts, rule)
   if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
-  if (!isShareKnown(facts, rule, node.object)) {
-    return held(`rule ${rule.name} has a limit by share, and its kind is not listed yet`)
+  if (!isShareKnown(facts, rule)) {
+    return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${enforce} releases it`)
@@ -78,43 +78,49 @@ function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   return run.heldAt > 0 && run.heldAt <= enforcedAt ? null : run
 }
 
-/** An object is due by a rule that it was not due by before. `time`: of the record. */
-export function countDue(
-  { graph }: Step,
-  rule: Rule,
-  { namespace }: ObjectMeta,
-  time: number,
-): void {
+/** An object is due by a rule, and counted once. `time`: of the record. */
+export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time: number): void {
   if (rule.limit === null) return
-  const run = currentRun(graph, rule) ?? NONE_DUE
-  const due = withOne(run.due, time, HOUR_MINUTES, namespace)
-  graph.setRuleRun(rule.name, { ...run, digest: digestOf(rule), due })
+  if (verdict?.rule !== rule.name) {
+    const run = currentRun(step.graph, rule) ?? NONE_DUE
+    const due = withOne(run.due, time, HOUR_MINUTES, object.namespace)
+    step.graph.setRuleRun(rule.name, { ...run, digest: digestOf(rule), due })
+    checkLimit(step, rule, time)
+  }
+  if (!isShareKnown(step.graph, rule)) waitFor(step, ANY_KIND, object.uid)
 }
 
 const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, because: '' }
 
+/** A kind is listed, and with it perhaps the last one of a rule: its share is known now. */
+export function noteListed(step: Step, kind: GroupKind, time: number): void {
+  const ofKind = rulesOfKind(step.graph.policy.policy.rules, kind)
+  for (const rule of ofKind?.rules ?? []) checkLimit(step, rule, time)
+}
+
 /**
- * Whether what is due together is too much. With each object that is due, since the share of a kind
- * is known only once all of it is listed: then those that wait for that are judged again.
+ * Whether what is due together is too much: with each object that becomes due, and not later, when
+ * what was deleted meanwhile would be missing in the share.
  */
-export function checkLimit(step: Step, rule: Rule, object: ObjectMeta, time: number): void {
-  const { graph } = step
+function checkLimit({ graph }: Step, rule: Rule, time: number): void {
   const run = currentRun(graph, rule)
   if (rule.limit === null || run === null || run.heldAt > 0) return
-  if (!isShareKnown(graph, rule, object)) return waitFor(step, object, object.uid)
-  const most = mostOf(graph, rule.limit, object)
+  if (!isShareKnown(graph, rule)) return
+  const most = mostOf(graph, rule, rule.limit)
   if (sumOf(run.due, time) <= most) return
   graph.setRuleRun(rule.name, { ...run, heldAt: time, because: overText(rule, most) })
 }
 
-function mostOf(facts: ClusterFacts, { perHour, percent }: RuleLimit, object: ObjectMeta): number {
+function mostOf(facts: ClusterFacts, { match }: Rule, { perHour, percent }: RuleLimit): number {
   if (percent === 0) return perHour
-  return Math.max(perHour, Math.floor((facts.members(object).count * percent) / 100))
+  const count = match.kinds.reduce((sum, kind) => sum + facts.members(kind).count, 0)
+  return Math.max(perHour, Math.floor((count * percent) / 100))
 }
 
-/** While a kind is listed for the first time a share of what was listed by then is none of it. */
-function isShareKnown(facts: ClusterFacts, { limit }: Rule, object: ObjectMeta): boolean {
-  return limit === null || limit.percent === 0 || facts.kind(object)?.phase === 'synced'
+/** While kinds are listed for the first time a share of what was listed by then is none of them. */
+function isShareKnown(facts: ClusterFacts, { limit, match }: Rule): boolean {
+  if (limit === null || limit.percent === 0) return true
+  return match.kinds.every((kind) => facts.kind(kind)?.phase !== 'unsynced')
 }
 
 function sumOf(minutes: RuleRun['due'], time: number): number {

@@ -53,11 +53,12 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
     const found = duenessOf(rule, node.object, now)
-    const laterAt = found === null ? againAt(rule, node.object, now) : null
+    const laterAt = againAt(rule, node.object, now)
+    if (laterAt !== null) nextAt = Math.min(nextAt ?? laterAt, laterAt)
+    if (found === null) continue
     // What is said ahead is said of what is to be deleted, which then waits.
-    const at = found === null ? laterAt : found.at - rule.warnMs
-    if (at !== null && at > now) nextAt = Math.min(nextAt ?? at, at)
-    else if (found === null) continue
+    const at = found.at - rule.warnMs
+    if (at > now) nextAt = Math.min(nextAt ?? at, at)
     else if (due === null || isBefore(found, due, enforced)) due = found
   }
   return { due, nextAt }
@@ -99,7 +100,7 @@ export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness 
   return first
 }
 
-/** An expression that reads the time is evaluated again so often where it does not hold. */
+/** An expression that reads the time is evaluated again so often. */
 const AGAIN_MS = 600_000
 
 /** At the same times for all objects; null where no time can change what the rule says. */
@@ -107,6 +108,12 @@ function againAt({ match }: Rule, object: ObjectMeta, now: number): number | nul
   const { expression } = match
   if (expression === null || !isSelected(match, object)) return null
   return parsed(expression).readsTime ? (Math.floor(now / AGAIN_MS) + 1) * AGAIN_MS : null
+}
+
+/** Whether what rules say of it may change with time alone, and is found only then. */
+export function changesWithTime(facts: ClusterFacts, object: ObjectMeta): boolean {
+  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  return ofKind?.rules.some((rule) => againAt(rule, object, 0) !== null) ?? false
 }
 
 /** So many steps of expressions cost as much as judging a reference. */
