@@ -301,6 +301,13 @@ export class World {
     return this.settle(text, 'done', '', sighting.object)
   }
 
+  /** The same, after a watch has published it. */
+  #answerLate(text: string): Event {
+    const written = object(text, '')
+    const { resourceVersion, createdAt } = this.#at.objects.get(written.uid) ?? written
+    return this.settle(text, 'done', '', this.#read({ ...written, resourceVersion, createdAt }))
+  }
+
   /**
    * Of the last command about an object: its result is one of the epoch in which it was decided.
    */
@@ -503,6 +510,8 @@ export class World {
         return [this.settle(first, second as Result, '')]
       case 'answer':
         return [this.#answer(rest)]
+      case 'answer-late':
+        return [this.#answerLate(rest)]
       case 'pause':
       case 'resume':
         return [this.#directive(word, '', first)]
