@@ -14,6 +14,7 @@ import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import { statesOf } from '../check/states.ts'
 import type { Checker, EffectSeen, World } from '../model.ts'
+import { TENANT } from '../workload.ts'
 import { enforcedSinceMs, noteOrder, ruleOf, wasEnforced } from './person.ts'
 
 /** From when it is due until it may be deleted; what is said ahead is said before that. */
@@ -188,7 +189,9 @@ async function misread(world: World): Promise<readonly string[]> {
   const nodes = new Map((await statesOf(world)).flatMap((entries) => [...entries]))
   for (const site of world.sites) {
     for (const object of site.all()) {
-      const { uid, name, labels = {}, annotations = {} } = object.metadata
+      const { uid, name, namespace, labels = {}, annotations = {} } = object.metadata
+      // Of what is beyond the caps only the identity is known.
+      if (namespace === TENANT) continue
       const ofKind = rulesOfKind(world.policy.rules, {
         group: groupIn(object.apiVersion),
         kind: object.kind,
