@@ -13,6 +13,7 @@ import type { ClusterFacts } from './graph/facts.ts'
 import { isSameEdge } from './graph/link.ts'
 import { ownerPlace } from './graph/owner-place.ts'
 import { isNothingLeft } from './judge/completion.ts'
+import { changesWithTime } from './judge/rule.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
 import { type Hold, isUnderWay, type Node, type Verdict } from './model/node.ts'
@@ -55,6 +56,8 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
+  // By an expression that reads the time.
+  if (changesWithTime(facts, node.object)) return []
   const now = admit(facts, node, decide(facts, node), state.now)
   if (waitsToBeJudged(facts, node, now.verdict, state.now)) return []
   const isSame = node.verdict?.type === now.verdict?.type
@@ -83,12 +86,12 @@ function waitsToBeJudged(
 }
 
 /**
- * A pause or a protection holds what is issued from then on: a command under way is refused by the
- * gate, and its object is held with its result.
+ * A pause, a protection, or what holds a rule, holds what is issued from then on: a command under
+ * way is refused by the gate, and its object is held with its result.
  */
 function isHeldAlike({ hold, attempt }: Node, now: Hold | null): boolean {
   const [before, after] = [hold?.by ?? null, now?.by ?? null]
-  const isOrdered = after === 'pause' || after === 'protection'
+  const isOrdered = after === 'pause' || after === 'protection' || after === 'rule'
   if (before === null && isOrdered && attempt !== null) return true
   return (before === null) === (after === null)
 }

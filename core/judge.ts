@@ -11,7 +11,7 @@ import type { Decision } from './admit/admission.ts'
 import { admit } from './admit/admission.ts'
 import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
-import { countDeleted, countDue } from './admit/rule-hold.ts'
+import { countDeleted, noteDue } from './admit/rule-hold.ts'
 import { beginWalk, ensureTimer, nodeTimer } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
 import { putNode } from './graph/link.ts'
@@ -52,7 +52,7 @@ export function judge(step: Step, uid: Uid): void {
   const judgement = decide(step.graph, node)
   const time = Math.max(step.at.timestamp, state.now)
   const { rule } = judgement
-  if (rule !== null && node.verdict?.rule !== rule.name) countDue(step, rule, node.object, time)
+  if (rule !== null) noteDue(step, rule, node, time)
   if (judgement.nextAt !== null) ensureTimer(step, judgement.nextAt, uid)
   const admitted = admit(step.graph, node, judgement, time)
   const { hold: asking, price: due } = admitted

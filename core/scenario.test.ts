@@ -6,7 +6,8 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { normalGraph } from '../testing/model/normal-graph.ts'
-import { endOf, retell } from '../testing/model/story.ts'
+import { check } from '../testing/model/state-check.ts'
+import { endOf, isStep, retell, World } from '../testing/model/story.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import type { Event } from './model/event.ts'
 
@@ -22,6 +23,16 @@ for (const name of readdirSync(folder).sort()) {
     const told = retell(written)
     if (process.env['UPDATE'] === '1') writeFileSync(file, told)
     else equal(told, written)
+  })
+
+  test(`story ${title}, with states whose tables agree`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of readFileSync(file, 'utf8').split('\n').filter(isStep)) {
+      world.step(line)
+      world.folder.commit()
+      deepEqual(check(world.folder.state), [], line)
+    }
   })
 
   test(`story ${title}, in ${ORDERS} orders`, () => {

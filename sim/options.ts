@@ -11,6 +11,7 @@ import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
+import { drawnRules } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
 export type Shape = 'embedded' | 'apart'
@@ -30,6 +31,8 @@ export interface SimOptions {
   /** The reapers share partitions; else each carries out everything. */
   readonly isReapingShared: boolean
   readonly policy: Policy
+  /** Names of the rules that a person enforces. */
+  readonly enforced: readonly string[]
   /** Whether objects are put away before they are deleted; `secrets`: Secrets, too. */
   readonly archive: 'off' | 'on' | 'secrets'
   readonly watcher: Partial<WatcherConfig>
@@ -77,6 +80,14 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 /** Each fault is in a run with this chance (swarm): mixes of a few find more than all at once. */
 const SWARM = 0.25
+/**
+ * Worlds of smaller seeds have no rules: those that failed once are kept as they were. From here on
+ * a quarter has some.
+ */
+export const RULED_FROM = 110_000
+const RULED = 0.25
+/** Of the rules that a world has. */
+const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
 const BURSTS = 30
 /**
@@ -105,7 +116,7 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     kinds: isWide(seed) ? null : kinds(ofOwn(seed, 'kinds')),
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
-    policy: budgeted(seed, policy(chance)),
+    ...ruled(seed, budgeted(seed, policy(chance))),
     archive: ofOwn(seed, 'archive').pick(['off', 'off', 'off', 'on', 'secrets'] as const),
     watcher: watcherConfig(chance, clusters * (partitions + 2)),
     retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
@@ -139,6 +150,14 @@ function budgeted(seed: number, drawn: Policy): Policy {
     notFound: 1 + chance.below(2),
   }
   return drawn.budgets === null || chance.next() < 0.5 ? drawn : { ...drawn, budgets: few }
+}
+
+function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforced'> {
+  const chance = ofOwn(seed, 'rules')
+  if (seed < RULED_FROM || chance.next() >= RULED) return { policy: drawn, enforced: [] }
+  const rules = drawnRules(chance)
+  const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
+  return { policy: { ...drawn, rules }, enforced }
 }
 
 /** Drawing it changes no other draw. */

@@ -58,7 +58,7 @@ function oracleOf(server: ApiServer): OracleServer {
   }
 }
 
-function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
+export function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
   const { uid, name, namespace = '', ownerReferences = [], finalizers = [] } = metadata
   const group = oracle.groupIn(apiVersion)
   const isDeleting = metadata.deletionTimestamp !== undefined
@@ -312,6 +312,14 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
     if (!isTested) return 'no test of the finalizer (I4)'
   }
   return ''
+}
+
+/** Or of none. */
+export function isOfLivingOwners(server: ApiServer, object: ApiObject): boolean {
+  const seen = oracleOf(server)
+  const { references } = objectOf(object)
+  const dependent = objectOf(object)
+  return references.every((each) => oracle.groundOf(seen, dependent, each) === 'live')
 }
 
 /** The work that is left when all is quiet; empty when nothing is. */

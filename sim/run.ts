@@ -8,6 +8,7 @@ import { CHECKERS } from './check/checkers.ts'
 import { type Begun, beginFault } from './fault/faults.ts'
 import { letGoOfAll } from './fault/life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
+import { beginLooking } from './rule/person.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
 
@@ -73,6 +74,7 @@ async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
     else time.at(fault.atMs, () => begin(world, users, fault, begun))
   }
   world.start()
+  beginLooking(world)
   for (const { atMs, acts, lastsMs } of options.bursts) {
     const chosen = world.chance.below(users.length)
     for (let act = 0; act < acts; act++)

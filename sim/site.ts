@@ -11,6 +11,7 @@
 import { type ApiObject, ApiServer, type Effect, type Kind } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
+import { groupIn } from '../testing/model/oracle.ts'
 import { seeded } from '../testing/seeded.ts'
 import { RESOURCES } from './oracle.ts'
 
@@ -135,6 +136,12 @@ export class Site {
   /** Everything that the server holds of kinds that users own and depend with. */
   all(): ApiObject[] {
     return RESOURCES.flatMap(([group, resource]) => [...this.#server.objects(group, resource)])
+  }
+
+  /** How many objects of a kind it holds. */
+  sizeOf(group: string, kind: string): number {
+    return this.all().filter((each) => each.kind === kind && groupIn(each.apiVersion) === group)
+      .length
   }
 
   /** Between the two assignments the server does all that the request asks for. */

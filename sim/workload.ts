@@ -8,6 +8,7 @@
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { Chance } from '../testing/seeded.ts'
 import { widgetScope } from './oracle.ts'
+import type { Marks } from './rule/drawn-rules.ts'
 import type { Site } from './site.ts'
 
 /** The services of the world for users. */
@@ -15,6 +16,8 @@ export interface UserWorld {
   /** The chance of users. */
   readonly chance: Chance
   readonly broker: { readonly partitions: number }
+  /** What they write for rules; undefined where there are none. */
+  readonly marks: Marks | undefined
   /** A fault happened. */
   reached(row: string): void
 }
@@ -89,6 +92,33 @@ export class Users {
     const { name, namespace, ownerReferences = [] } = metadata
     const path = pathOf({ apiVersion, kind, metadata: { ...metadata, namespace } } as ApiObject)
     this.#create(path.slice(0, path.lastIndexOf('/')), { name, ownerReferences })
+  }
+
+  /** Changes what rules read of the object there; false when it exists no longer. */
+  markOtherwise(path: string): boolean {
+    const [where = ''] = path.split('?')
+    const object = this.#all().find((each) => pathOf(each) === where)
+    const metadata = this.#world.marks?.other()
+    if (object === undefined || metadata === undefined) return false
+    this.site.user('PATCH', where, { metadata }, MERGE)
+    return true
+  }
+
+  /** A controller with some objects, which rules delete. */
+  control(): ApiObject | undefined {
+    const controller = this.#make('replicasets', 'blue', [])
+    if (controller === undefined) return undefined
+    for (let i = 0; i < 2; i++) this.makeFor(controller)
+    return controller
+  }
+
+  makeFor(controller: ApiObject): void {
+    const { namespace = '', name } = controller.metadata
+    const now = this.site.server.object('apps', 'replicasets', namespace, name)
+    if (now?.metadata.uid !== controller.metadata.uid) return
+    const ownerReferences = referenceTo(now).map((each) => ({ ...each, controller: true }))
+    const metadata = { name: `c${++this.#count}`, ownerReferences, labels: { tier: 'temp' } }
+    this.#create(`/api/v1/namespaces/${namespace}/configmaps`, metadata)
   }
 
   dropVersion(): void {
@@ -393,11 +423,14 @@ export class Users {
 
   #create(path: string, metadata: object): void {
     const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
-    const annotations = { 'example.com/note': CANARY, ...kept }
+    const marks = this.#world.marks?.next() ?? {}
+    const annotations = { 'example.com/note': CANARY, ...kept, ...marks.annotations }
+    const labels = marks.labels && { labels: marks.labels }
     // For custom resources the server demands the kind.
     const version = /^\/apis\/(example\.com\/v\d)\/.*widgets$/.exec(path)?.[1]
     const type = version === undefined ? {} : { apiVersion: version, kind: 'Widget' }
-    const body = { ...type, metadata: { annotations, ...metadata }, data: { key: CANARY } }
+    const named = { annotations, ...labels, ...metadata }
+    const body = { ...type, metadata: named, data: { key: CANARY } }
     this.site.user('POST', path, body)
   }
 }

@@ -32,6 +32,8 @@ import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
 import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
+import { Marks } from './rule/drawn-rules.ts'
+import { ruleLeftovers } from './rule/rule-leftovers.ts'
 import { type Acting, Site } from './site.ts'
 import { type Process, type Roles, Slot } from './slot.ts'
 import { Trace } from './trace.ts'
@@ -50,6 +52,7 @@ export class WholeWorld implements World {
   readonly time: Timeline = new Timeline()
   readonly codec: Codec = CODEC
   readonly chance: Chance
+  readonly marks: Marks | undefined
   readonly jitter: Random
   readonly sites: readonly Site[]
   readonly names: readonly string[]
@@ -94,6 +97,8 @@ export class WholeWorld implements World {
     this.policy = options.policy
     this.trace = new Trace(() => this.time.monotonicMs(), print)
     this.chance = seeded(seed)
+    const isRuled = options.policy.rules.length > 0
+    this.marks = isRuled ? new Marks(seeded(seed ^ 0x5a1e), () => this.time.now()) : undefined
     const jitter = seeded(seed ^ 0x717)
     this.jitter = { next: () => jitter.next() }
     this.names = Array.from({ length: clusters }, (_, index) => `cluster-${index + 1}`)
@@ -187,7 +192,10 @@ export class WholeWorld implements World {
 
   leftovers(): readonly (Leftover & { readonly site: Site })[] {
     return this.sites.flatMap((site) =>
-      leftoversOf(site.server, site.all()).map((left) => ({ site, ...left })),
+      [...leftoversOf(site.server, site.all()), ...ruleLeftovers(this, site)].map((left) => ({
+        site,
+        ...left,
+      })),
     )
   }
 
@@ -201,8 +209,10 @@ export class WholeWorld implements World {
       nodes.get(`node/${site.id}/${object.uid}`)
     const isHeld = (each: (typeof left)[number]): boolean => {
       const node = nodeOf(each)
-      const by = node === undefined ? undefined : admissionOf(node)?.by
-      // No mode holds anything while all of them enforce.
+      const { by, because = '' } = (node && admissionOf(node)) ?? {}
+      // No mode holds anything while all of them enforce, and no rule that an order enforces is in
+      // dry run.
+      if (by === 'rule' && because.includes('dry run')) return !('rule' in each)
       return by !== undefined && !(by === 'mode' && this.isEnforcing)
     }
     for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)

@@ -27,7 +27,7 @@ import { limitOf } from '../model/policy.ts'
 import type { Proof } from '../model/proof.ts'
 import type { ClusterState, MinuteCounts, Pace } from '../model/state.ts'
 import { closedAt, openBreaker } from './breaker.ts'
-import { countMade } from './rule-hold.ts'
+import { countMade, noteListed } from './rule-hold.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 10
@@ -62,6 +62,7 @@ export function countObservations(record: RecordStep): void {
     if (state === undefined) continue
     if (each.type === 'result') noteSettled(step, state, each.event)
     else if (each.type === 'made') countMade(step, each.object, nowOf(step, state))
+    else if (each.type === 'listed') noteListed(step, each.kind, nowOf(step, state))
     else noteDeparture(step, state, each.object, each.proof)
   }
 }

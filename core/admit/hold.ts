@@ -9,6 +9,7 @@
  * Not here: what is protected (protection.ts), what users direct while Kinfold runs (directive.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
+import { waitMsOf } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { HeldBy, Hold, Node, Ruling } from '../model/node.ts'
 import type { Holds } from '../model/policy.ts'
@@ -23,7 +24,7 @@ import { pausedBecause } from './paused.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
-import { heldByRule, waitMsOf, waitsSince } from './rule-hold.ts'
+import { heldByRule, waitsSince } from './rule-hold.ts'
 
 /**
  * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion

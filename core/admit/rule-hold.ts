@@ -10,16 +10,15 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
+import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { minuteOf, since, withOne } from '../graph/window.ts'
 import type { Node } from '../model/node.ts'
-import type { ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
-import type { Rule } from '../model/rule.ts'
+import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import type { Rule, RuleLimit } from '../model/rule.ts'
 import { digestOf, orderOf, rulesOfKind } from '../model/rule.ts'
 import type { RuleOwner, RuleRun } from '../model/state.ts'
 import { shellWord, timeText } from '../model/text.ts'
 
-/** With a limit all that is due together is counted for so long before the first is deleted. */
-const RULE_COUNT_MS = 60_000
 const HOUR_MINUTES = 60
 const DAY_MS = 24 * 3_600_000
 /** An object made this soon after one was deleted replaces it. */
@@ -31,11 +30,6 @@ interface RuleHindrance {
   readonly by: 'hold' | 'rule'
   readonly because: string
   readonly until: number | null
-}
-
-/** How long an object has to be due before it is deleted. */
-export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
-  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
 }
 
 /**
@@ -68,6 +62,9 @@ export function heldByRule(
   const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
   const run = currentRun(facts, rule)
   if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
+  if (!isShareKnown(facts, rule)) {
+    return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
+  }
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${enforce} releases it`)
   return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
@@ -81,22 +78,49 @@ function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   return run.heldAt > 0 && run.heldAt <= enforcedAt ? null : run
 }
 
-/** An object is due by a rule that it was not due by before. `time`: of the record. */
-export function countDue(step: Step, rule: Rule, object: ObjectMeta, time: number): void {
-  const { limit } = rule
-  if (limit === null) return
-  const { graph } = step
+/** An object is due by a rule, and counted once. `time`: of the record. */
+export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time: number): void {
+  if (rule.limit === null) return
+  if (verdict?.rule !== rule.name) {
+    const run = currentRun(step.graph, rule) ?? NONE_DUE
+    const due = withOne(run.due, time, HOUR_MINUTES, object.namespace)
+    step.graph.setRuleRun(rule.name, { ...run, digest: digestOf(rule), due })
+    checkLimit(step, rule, time)
+  }
+  if (!isShareKnown(step.graph, rule)) waitFor(step, ANY_KIND, object.uid)
+}
+
+const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, because: '' }
+
+/** A kind is listed, and with it perhaps the last one of a rule: its share is known now. */
+export function noteListed(step: Step, kind: GroupKind, time: number): void {
+  const ofKind = rulesOfKind(step.graph.policy.policy.rules, kind)
+  for (const rule of ofKind?.rules ?? []) checkLimit(step, rule, time)
+}
+
+/**
+ * Whether what is due together is too much: with each object that becomes due, and not later, when
+ * what was deleted meanwhile would be missing in the share.
+ */
+function checkLimit({ graph }: Step, rule: Rule, time: number): void {
   const run = currentRun(graph, rule)
-  const minutes = withOne(run?.due ?? [], time, HOUR_MINUTES, object.namespace)
-  const count = sumOf(minutes, time)
-  const most = Math.max(
-    limit.perHour,
-    Math.floor((graph.members(object).count * limit.percent) / 100),
-  )
-  const heldAt = run?.heldAt || (count > most ? time : 0)
-  const because = run?.because || (heldAt === 0 ? '' : overText(rule, most))
-  const digest = digestOf(rule)
-  graph.setRuleRun(rule.name, { type: 'RuleRun', digest, due: minutes, heldAt, because })
+  if (rule.limit === null || run === null || run.heldAt > 0) return
+  if (!isShareKnown(graph, rule)) return
+  const most = mostOf(graph, rule, rule.limit)
+  if (sumOf(run.due, time) <= most) return
+  graph.setRuleRun(rule.name, { ...run, heldAt: time, because: overText(rule, most) })
+}
+
+function mostOf(facts: ClusterFacts, { match }: Rule, { perHour, percent }: RuleLimit): number {
+  if (percent === 0) return perHour
+  const count = match.kinds.reduce((sum, kind) => sum + facts.members(kind).count, 0)
+  return Math.max(perHour, Math.floor((count * percent) / 100))
+}
+
+/** While kinds are listed for the first time a share of what was listed by then is none of them. */
+function isShareKnown(facts: ClusterFacts, { limit, match }: Rule): boolean {
+  if (limit === null || limit.percent === 0) return true
+  return match.kinds.every((kind) => facts.kind(kind)?.phase !== 'unsynced')
 }
 
 function sumOf(minutes: RuleRun['due'], time: number): number {

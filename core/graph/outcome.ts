@@ -124,6 +124,7 @@ export type Observation =
       readonly proof: Proof
     }
   | { readonly type: 'made'; readonly cluster: ClusterId; readonly object: ObjectMeta }
+  | { readonly type: 'listed'; readonly cluster: ClusterId; readonly kind: GroupKind }
   | { readonly type: 'result'; readonly event: CommandSettled }
 
 export interface Subject {

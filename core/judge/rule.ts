@@ -11,6 +11,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, Pair } from '../model/object.ts'
 import type {
+  EnforcedRule,
   Rule,
   RuleCase,
   RuleExpression,
@@ -35,7 +36,7 @@ export interface Dueness {
 }
 
 export interface RuleJudgement {
-  /** The one that decides: of those that are due the first that is enforced, or else the first. */
+  /** The one that decides: of those that are due the first that `isBefore` the others. */
   readonly due: Dueness | null
   /** Log time at which another one is due; null for never, as the object is now. */
   readonly nextAt: number | null
@@ -52,15 +53,37 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
     const found = duenessOf(rule, node.object, now)
-    const laterAt = found === null ? againAt(rule, node.object, now) : null
+    const laterAt = againAt(rule, node.object, now)
+    if (laterAt !== null) nextAt = Math.min(nextAt ?? laterAt, laterAt)
+    if (found === null) continue
     // What is said ahead is said of what is to be deleted, which then waits.
-    const at = found === null ? laterAt : found.at - rule.warnMs
-    if (at !== null && at > now) nextAt = Math.min(nextAt ?? at, at)
-    else if (found === null) continue
-    else if (due === null) due = found
-    else if (!isEnforced(due.rule, enforced) && isEnforced(rule, enforced)) due = found
+    const at = found.at - rule.warnMs
+    if (at > now) nextAt = Math.min(nextAt ?? at, at)
+    else if (due === null || isBefore(found, due, enforced)) due = found
   }
   return { due, nextAt }
+}
+
+/**
+ * One that is enforced, and of two the one that deletes first. So one that becomes due later takes
+ * over only from one that still waits: never from a command, and no wait begins anew.
+ */
+function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): boolean {
+  const [isDone, isOtherDone] = [isEnforced(a.rule, orders), isEnforced(b.rule, orders)]
+  if (isDone !== isOtherDone) return isDone
+  return deletedAt(a) < deletedAt(b)
+}
+
+function deletedAt({ rule, at }: Dueness): number {
+  return at - rule.warnMs + waitMsOf(rule)
+}
+
+/** With a limit all that is due together is counted for so long before the first is deleted. */
+const RULE_COUNT_MS = 60_000
+
+/** How long an object has to be due before it is deleted. */
+export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
+  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
 }
 
 /**
@@ -77,7 +100,7 @@ export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness 
   return first
 }
 
-/** An expression that reads the time is evaluated again so often where it does not hold. */
+/** An expression that reads the time is evaluated again so often. */
 const AGAIN_MS = 600_000
 
 /** At the same times for all objects; null where no time can change what the rule says. */
@@ -85,6 +108,12 @@ function againAt({ match }: Rule, object: ObjectMeta, now: number): number | nul
   const { expression } = match
   if (expression === null || !isSelected(match, object)) return null
   return parsed(expression).readsTime ? (Math.floor(now / AGAIN_MS) + 1) * AGAIN_MS : null
+}
+
+/** Whether what rules say of it may change with time alone, and is found only then. */
+export function changesWithTime(facts: ClusterFacts, object: ObjectMeta): boolean {
+  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  return ofKind?.rules.some((rule) => againAt(rule, object, 0) !== null) ?? false
 }
 
 /** So many steps of expressions cost as much as judging a reference. */

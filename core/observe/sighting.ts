@@ -195,6 +195,8 @@ function changed(
   const before = nodePhase(node)
   const after = phaseOf(object)
   if (hash === node.hash && how.wasCurrent && before === after) return
+  // By a reaper that has not read the rules yet: what is known of this version is more.
+  if (how.wasCurrent && !how.isNewer && isReadWorse(step, node.object, object)) return
   // An equal version with another content is no answer of an honest server.
   const isRead = hash === node.hash || how.isNewer || isOtherReading(node.object, object)
   const isTrusted = isRead && mayMove(before, after)
@@ -240,6 +242,13 @@ function isOtherReading(before: ObjectMeta, after: ObjectMeta): boolean {
   if (before.projected?.reads === after.projected?.reads) return false
   const bare = { labels: [], annotations: [], projected: null }
   return projectionHash({ ...before, ...bare }) === projectionHash({ ...after, ...bare })
+}
+
+/** The same version, read with less than rules read. */
+function isReadWorse({ graph }: Step, before: ObjectMeta, after: ObjectMeta): boolean {
+  const ofKind = rulesOfKind(graph.policy.policy.rules, before)
+  if (ofKind === null || !isReadFor(before, ofKind) || isReadFor(after, ofKind)) return false
+  return isOtherReading(before, after)
 }
 
 /**

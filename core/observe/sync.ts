@@ -185,6 +185,9 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     openSync: 0,
     syncedAt: kind.relistedAt,
   })
+  if (kind.phase !== 'synced') {
+    step.record.observations.push({ type: 'listed', cluster: step.cluster, kind: groupKind(event) })
+  }
   const { listed } = event
   if (isSameSet(listed, step.graph.members(event))) return judgeWaiters(step, event)
   // No node is judged as if the objects that the list misses existed: waiting nodes come after

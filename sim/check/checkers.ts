@@ -12,6 +12,7 @@ import { approvalCheckers } from '../fault/approvals.ts'
 import { assignmentCheckers } from '../fault/assignments.ts'
 import { configCheckers } from '../fault/configured.ts'
 import type { Checker } from '../model.ts'
+import { ruleCheckers } from '../rule/rule-checkers.ts'
 import { byteCheckers } from './byte-checkers.ts'
 import { costCheckers } from './cost-checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
@@ -19,6 +20,8 @@ import { restCheckers } from './rest-checkers.ts'
 import { safeguardCheckers } from './safeguard-checkers.ts'
 
 export const CHECKERS: readonly Checker[] = [
+  // First: others ask by what a deletion is.
+  ...ruleCheckers,
   ...effectCheckers,
   ...safeguardCheckers,
   ...approvalCheckers,

@@ -10,6 +10,7 @@ import type { OrphanDependent, RemoveFinalizer } from '../../core/model/command.
 import type { Codec } from '../../ports/record/codec.ts'
 import type { Checker, World } from '../model.ts'
 import { objectionTo } from '../oracle.ts'
+import { mayBeByOwners, objectionTo as objectionByRule, ruleBehind } from '../rule/rule-checkers.ts'
 import { stamp } from '../trace.ts'
 import { CANARY, KEEP } from '../workload.ts'
 
@@ -34,7 +35,14 @@ export const effectCheckers: readonly Checker[] = [
   {
     invariant:
       'I1 I2 I3 I4 I6: each change is right by all that the API servers hold, and has its guard',
-    effect: ({ truth, acting, before, after }) => objectionTo(truth, acting.request, before, after),
+    effect: (seen) => {
+      const { truth, acting, before, after } = seen
+      const objection = objectionTo(truth, acting.request, before, after)
+      const rule = objection === '' ? undefined : ruleBehind(seen)
+      if (rule === undefined) return objection
+      // Both may have it deleted, and then either is enough; else only the rule counts (I39).
+      return mayBeByOwners(seen) ? objectionByRule(seen, rule) : ''
+    },
   },
   {
     invariant: 'I4: no collection is deleted',

@@ -13,6 +13,7 @@ import type { DeleteObject } from '../../core/model/command.ts'
 import type { Archived } from '../../ports/record/service-record.ts'
 import { isApproved } from '../fault/approvals.ts'
 import type { Checker, EffectSeen, World } from '../model.ts'
+import { ruleBehind, ruledSinceMs } from '../rule/rule-checkers.ts'
 import { CANARY } from '../workload.ts'
 
 const WINDOW_MS = 600_000
@@ -57,13 +58,21 @@ export const safeguardCheckers: readonly Checker[] = [
         // waited with it nevertheless.
         const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
         if (before === undefined) continue
-        truth.commanded(before, holdOf({ world, site, truth, before }).sinceMs)
+        const isRuled = record.rule !== null
+        const sinceMs = isRuled
+          ? ruledSinceMs(world, site.id, before)
+          : holdOf({ world, site, truth, before }).sinceMs
+        truth.commanded(before, sinceMs)
       }
       return ''
     },
     effect: (seen) => {
       const { world, truth, site, acting, before } = seen
       if (acting.request.method !== 'DELETE') return ''
+      if (ruleBehind(seen) !== undefined) {
+        truth.heldSinceMs.set(before.metadata.uid, ruledSinceMs(world, site.id, before))
+        return ''
+      }
       const { sinceMs, holdMs } = holdOf(seen)
       truth.heldSinceMs.set(before.metadata.uid, sinceMs)
       if (isApproved(world, site.id, before)) return ''

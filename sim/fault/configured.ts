@@ -41,7 +41,7 @@ export const configFaults: readonly Fault[] = [
 ]
 
 /** One after the other, in the order of their supervisors. */
-function startAll(world: World, policy: Policy): void {
+export function startAll(world: World, policy: Policy): void {
   world.policy = policy
   for (const slot of world.slots) slot.terminate()
 }

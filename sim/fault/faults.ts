@@ -10,6 +10,7 @@
 
 import type { Fault, World } from '../model.ts'
 import type { ScheduledFault } from '../options.ts'
+import { ruleFaults } from '../rule/rule-faults.ts'
 import type { Users } from '../workload.ts'
 import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
@@ -35,6 +36,7 @@ export const FAULTS: readonly Fault[] = [
   ...configFaults,
   ...assignmentFaults,
   ...tenantFaults,
+  ...ruleFaults,
 ]
 
 export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
@@ -53,6 +55,8 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F66: 'users misspell names, kinds and versions',
   F73: 'users delete an object and create another one under its name',
   F74: 'users delete objects that a finalizer of their own holds',
+  rule: 'in worlds with rules, when one deletes an object',
+  'rule enforced': 'in worlds with rules, a person enforces them, again where that is lost',
   F92: 'in guarded worlds with small budgets, when a budget is spent and graph processes have restarted',
 }
 

@@ -174,7 +174,9 @@ export const lifeFaults: readonly Fault[] = [
     begin({ world, fault }) {
       const { preset } = world.policy
       const mode = fault.seed % 2 === 0 ? 'dry-run' : 'observe'
-      void tellPolicy(world, policyFor(mode, preset))
+      // The rules with it, or none: then their orders are over.
+      const rules = fault.seed % 4 < 2 ? world.policy.rules : []
+      void tellPolicy(world, { ...policyFor(mode, preset), rules })
       world.reached('F98')
       return () => void tellPolicy(world, world.policy)
     },

@@ -23,11 +23,13 @@ function normalValue(value: StateValue): unknown {
   switch (value.type) {
     case 'Node': {
       const { object, places, orphanedAt, ringed, verdict, hold } = value
-      const { ownerReferences, finalizers } = object
+      const { ownerReferences, finalizers, labels, annotations, projected } = object
+      const read = [labels, annotations, projected]
       // Which of the owners that wait for each other is deleted first depends on the order; that
       // all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict, hold)
-      return [ownerReferences, finalizers, nodePhase(value), places, orphanedAt !== null, told]
+      const phase = nodePhase(value)
+      return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told, read]
     }
     case 'Seen':
       return value.resourceVersion
@@ -41,6 +43,10 @@ function normalValue(value: StateValue): unknown {
       return [value.phase, value.versions]
     case 'Members':
       return value.set
+    case 'RuleRun':
+      return [value.digest, value.due, value.because]
+    case 'RuleOwner':
+      return [value.deleted, value.replaced]
     default:
       return null
   }

@@ -4,11 +4,12 @@
  *
  * - `KIND/NAME`, with ` in NAMESPACE` after it (default `ns`); the uid is `KIND-NAME` unless `@UID`
  *   says otherwise.
- * - `<-` begins its owners; `!` after one blocks; `.VERSION` after the kind names another version
- *   than the served one, `_` before it writes it in lower case.
- * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and
- *   `annotation:KEY=VALUE`, separated by spaces;
- * `created:SECONDS` says when it was created (0 else), `deleting:SECONDS` when it is to be deleted.
+ * - `<-` begins its owners; `!` after one blocks, `*` is its controller; `.VERSION` after the kind
+ *   names another version than the served one, `_` before it writes it in lower case.
+ * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE`,
+ *   `annotation:KEY=VALUE` and `field:PATH=VALUE`, separated by spaces; `created:SECONDS` says when
+ *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `unread` that it is
+ *   published by a watcher that does not know the rules.
  */
 import type { ObjectMeta, OwnerReference, Pair, Scope } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
@@ -73,22 +74,23 @@ export function shortKind(group: string, kind: string): string {
   return found?.[0] ?? `${kind}.${group}`
 }
 
-const NAME = /^_?([a-z]+)(?:\.(\w+))?\/([\w.-]+)(?:@([\w-]+))?(!?)(?: in ([\w-]+))?$/
+const NAME = /^_?([a-z]+)(?:\.(\w+))?\/([\w.-]+)(?:@([\w-]+))?(!?)(\*?)(?: in ([\w-]+))?$/
 
 /** Reads one object; `resourceVersion` is the caller's. */
 export function object(text: string, resourceVersion: string): ObjectMeta {
   const bracket = /\[(.*)\]\s*$/.exec(text)
   const marks = bracket?.[1]?.split(/\s+/) ?? []
   const [head = '', owners = ''] = text.replace(/\[.*$/, '').split('<-')
-  const [, short = '', , name = '', uid, , namespace = 'ns'] = match(head.trim())
+  const [, short = '', , name = '', uid, , , namespace = 'ns'] = match(head.trim())
   const kind = kindNotation(short)
   const created = marks.find((mark) => mark.startsWith('created:'))
   const finalizers = marks.flatMap((mark) => {
-    if (mark === 'deleting' || mark.includes(':')) return []
+    if (mark === 'deleting' || mark === UNREAD || mark.includes(':')) return []
     if (mark === 'foreground') return [FINALIZER_FOREGROUND]
     return mark === 'orphan' ? [FINALIZER_ORPHAN] : [mark]
   })
-  const fields = pairsOf(marks, 'field:')
+  const isUnread = marks.includes(UNREAD)
+  const fields = fieldsOf(marks)
   return {
     ...kind,
     namespace: kind.scope === 'Namespaced' ? namespace : '',
@@ -103,8 +105,20 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
     labels: pairsOf(marks, 'label:'),
     annotations: pairsOf(marks, 'annotation:'),
-    projected: fields.length === 0 ? null : { reads: '', fields },
+    projected: isUnread ? { reads: UNREAD, fields: [] } : fields && { reads: '', fields },
   }
+}
+
+/** As `Projected.reads`, and as a mark. */
+export const UNREAD = 'unread'
+
+/** A value may have `=`, as a path may. */
+function fieldsOf(marks: readonly string[]): Pair[] | null {
+  const fields = marks.flatMap((mark) => {
+    const [, key, value = ''] = /^field:((?:[^=[]|\[[^\]]*\])+)=(.*)$/.exec(mark) ?? []
+    return key === undefined ? [] : [{ key, value }]
+  })
+  return fields.length === 0 ? null : fields
 }
 
 /** `deleting` is long ago; `deleting:SECONDS` at that time, as `created:SECONDS`. */
@@ -124,14 +138,14 @@ function pairsOf(marks: readonly string[], prefix: string): Pair[] {
 }
 
 function reference(text: string): OwnerReference {
-  const [, short = '', version, name = '', uid, blocking] = match(text)
+  const [, short = '', version, name = '', uid, blocking, controlling] = match(text)
   const kind = kindNotation(short)
   return {
     apiVersion: apiVersionOf(kind.group, version ?? kind.version),
     kind: text.startsWith('_') ? kind.kind.toLowerCase() : kind.kind,
     name,
     uid: uid ?? `${short}-${name}`,
-    controller: null,
+    controller: controlling === '*' ? true : null,
     blockOwnerDeletion: blocking === '!' ? true : null,
   }
 }

@@ -51,6 +51,7 @@ function caseIn(
 }
 
 function isIn(text: string): Term {
+  // A path may have one, too: `status.conditions[type=Complete].status=True`.
   const at = text.lastIndexOf('=')
   return { key: text.slice(0, at), operator: 'in', values: [text.slice(at + 1)] }
 }

@@ -34,6 +34,7 @@ import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
+import { checkOrders, checkRuled, checkRuleOwner, checkRun } from './rule-state-check.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
@@ -94,29 +95,36 @@ interface Expected {
   readonly gets: Map<string, number>
 }
 
-/** The subjects that have a timer, and each cluster's earliest. */
+/** The earliest timer of each subject, and of each cluster. */
 interface Timers {
-  readonly subjects: ReadonlySet<string>
+  readonly subjects: ReadonlyMap<string, number>
   readonly earliest: ReadonlyMap<string, number>
 }
 
 function timersOf(entries: Entries): Timers {
-  const subjects = new Set<string>()
+  const subjects = new Map<string, number>()
   const earliest = new Map<string, number>()
   for (const [key, value] of entries) {
     if (value.type !== 'Due') continue
     const [, cluster = '', , what = '', subject = ''] = key.split('/')
-    subjects.add(`${cluster}/${what}/${subject}`)
     const time = timeOfDueKey(key)
+    const about = `${cluster}/${what}/${subject}`
+    subjects.set(about, Math.min(subjects.get(about) ?? time, time))
     earliest.set(cluster, Math.min(earliest.get(cluster) ?? time, time))
   }
   return { subjects, earliest }
 }
 
-/** Whether there is a timer of any time for the subject. */
-function hasTimer(timers: Timers, cluster: ClusterId, timer: Timer): boolean {
+/** Whether there is a timer for the subject, of that time or before it: any by default. */
+function hasTimer(
+  timers: Timers,
+  cluster: ClusterId,
+  timer: Timer,
+  latest: number = Number.MAX_SAFE_INTEGER,
+): boolean {
   const [, encoded = '', , , part = ''] = dueKey(cluster, 0, timer).split('/')
-  return timers.subjects.has(`${encoded}/${timer.type}/${part}`)
+  const time = timers.subjects.get(`${encoded}/${timer.type}/${part}`)
+  return time !== undefined && time <= latest
 }
 
 function checkOne(
@@ -177,6 +185,12 @@ function checkOne(
     case 'Ring':
     case 'RingVisit':
       return ['a walk that no agenda goes on with']
+    case 'Directives':
+      return checkOrders(graph, value)
+    case 'RuleRun':
+      return checkRun(value)
+    case 'RuleOwner':
+      return checkRuleOwner(value)
     default:
       return []
   }
@@ -195,7 +209,9 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (isAwaited && !hasNodeTimer) complaints.push('its command has no timer')
   const isTimed = node.hold?.until != null
   if (isTimed && !hasNodeTimer) complaints.push('its hold has no timer')
-  return complaints
+  const hasTimerBy = (latest: number): boolean =>
+    hasTimer(timers, cluster, { type: 'node', uid: object.uid }, latest)
+  return [...complaints, ...checkRuled(factsOf(graph, cluster), node, hasTimerBy)]
 }
 
 function expect(

@@ -32,7 +32,7 @@ import { ruleDigest, rulesOfKind } from '../../core/model/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
-import { KINDS, kindNotation, object, shortKind } from './notation.ts'
+import { KINDS, kindNotation, object, shortKind, UNREAD } from './notation.ts'
 import { ruleIn } from './rule-notation.ts'
 
 /** A cluster as a story describes it. */
@@ -116,7 +116,7 @@ export class World {
   /** An object as a watcher publishes it that reads what the rules read. */
   #read(object: ObjectMeta): ObjectMeta {
     const { projected } = object
-    if (projected !== null && projected.reads !== '') return object
+    if (projected?.reads === UNREAD) return { ...object, projected: null }
     const ofKind = rulesOfKind(this.#policy.rules, object)
     if (ofKind === null) return projected === null ? object : { ...object, projected: null }
     const { digest: reads } = ofKind.reads
@@ -304,6 +304,13 @@ export class World {
     return this.settle(text, 'done', '', sighting.object)
   }
 
+  /** The same, after a watch has published it. */
+  #answerLate(text: string): Event {
+    const written = object(text, '')
+    const { resourceVersion, createdAt } = this.#at.objects.get(written.uid) ?? written
+    return this.settle(text, 'done', '', this.#read({ ...written, resourceVersion, createdAt }))
+  }
+
   /**
    * Of the last command about an object: its result is one of the epoch in which it was decided.
    */
@@ -354,7 +361,7 @@ export class World {
     const meant = object(text, String(this.#at.version))
     const held = this.#at.objects.get(meant.uid) ?? meant
     const { group, kind, uid } = meant
-    const hash = isOther ? 'other' : projectionHash(held)
+    const hash = isOther ? 'other' : projectionHash(this.#read(held))
     return {
       type: 'Touched',
       cluster: this.#at.cluster,
@@ -522,6 +529,8 @@ export class World {
         return [this.settle(first, second as Result, '')]
       case 'answer':
         return [this.#answer(rest)]
+      case 'answer-late':
+        return [this.#answerLate(rest)]
       case 'pause':
       case 'resume':
         return [this.#directive(word, '', first)]

@@ -6,11 +6,23 @@
  * happens.
  */
 import fc from 'fast-check'
-import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
+import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_ORPHAN } from '../../core/model/object.ts'
+import type { Rule } from '../../core/model/rule.ts'
+import { rulesOfKind } from '../../core/model/rule.ts'
 import type { ModelCluster } from './model-cluster.ts'
 import { MONITORED, UNMONITORED } from './model-cluster.ts'
 import { kindNotation } from './notation.ts'
+import { ruleIn } from './rule-notation.ts'
+
+/** Rules of lives that have some: each says something of what `marks` draws. */
+export const RULES: readonly Rule[] = [
+  ruleIn('old pod 60 label:tier=temp limit:1'),
+  ruleIn('unkept cm 90 no-label:keep limit:1 percent:40'),
+  ruleIn('expired cm 0 expires:expires foreground'),
+  ruleIn('ttl rs 0 ttl:ttl for:20'),
+  ruleIn('done job 0 since:status.completionTime seconds:spec.ttlSecondsAfterFinished'),
+]
 
 /** How a reference is wrong, or (`none`, `lower`: its kind in lower case) does not. */
 const FLAWS = [
@@ -47,6 +59,15 @@ interface CreateAction {
   readonly namespace: string
   readonly references: readonly ReferenceSpec[]
   readonly finalizers: readonly string[]
+  /** What rules read of it; absent where there are none. */
+  readonly marks?: Marks
+}
+
+interface Marks {
+  readonly createdAt: number
+  readonly labels: readonly Pair[]
+  readonly annotations: readonly Pair[]
+  readonly fields: readonly Pair[]
 }
 
 interface RelistAction {
@@ -60,6 +81,7 @@ type ObjectAction =
   | { readonly type: 'refer'; readonly pick: number; readonly references: readonly ReferenceSpec[] }
   | { readonly type: 'release'; readonly pick: number }
   | { readonly type: 'touch'; readonly pick: number }
+  | { readonly type: 'mark'; readonly pick: number; readonly marks: Marks }
   | { readonly type: 'delete'; readonly pick: number; readonly policy: string }
 
 export interface LifeOptions {
@@ -74,13 +96,50 @@ export interface LifeOptions {
    * before it (upstream's own race).
    */
   readonly hasHolds?: boolean
+  /** Objects have what `RULES` read. */
+  readonly hasRules?: boolean
   readonly maxLength: number
+}
+
+/** Seconds since 1970. */
+const moment = fc.constantFrom(0, 10, 30, 100)
+
+function pairOf(key: string, values: fc.Arbitrary<string>): fc.Arbitrary<readonly Pair[]> {
+  return fc.option(values, { nil: null }).map((value) => (value === null ? [] : [{ key, value }]))
+}
+
+const times = fc.oneof(
+  moment.map((seconds) => new Date(seconds * 1_000).toISOString().replace('.000', '')),
+  fc.constant('soon'),
+)
+
+const marks: fc.Arbitrary<Marks> = fc.record({
+  createdAt: moment.map((seconds) => seconds * 1_000),
+  labels: together(
+    pairOf('tier', fc.constantFrom('temp', 'temp', 'other')),
+    pairOf('keep', fc.constant('')),
+  ),
+  annotations: together(
+    pairOf('expires', times),
+    pairOf('ttl', fc.constantFrom('30s', '2m', 'long')),
+  ),
+  fields: together(
+    pairOf('spec.ttlSecondsAfterFinished', fc.constantFrom('0', '60', '-1')),
+    pairOf('status.completionTime', times),
+  ),
+})
+
+function together(
+  ...parts: readonly fc.Arbitrary<readonly Pair[]>[]
+): fc.Arbitrary<readonly Pair[]> {
+  return fc.tuple(...parts).map((all) => all.flat())
 }
 
 export function life({
   hasOrphaning,
   hasKindsGone,
   hasHolds = true,
+  hasRules = false,
   maxLength,
 }: LifeOptions): fc.Arbitrary<readonly Action[]> {
   const pick = fc.nat({ max: 30 })
@@ -102,12 +161,17 @@ export function life({
     namespace: fc.constantFrom('ns', 'ns', 'other'),
     references,
     finalizers,
+    ...(hasRules && { marks }),
   })
   const action = fc.oneof(
     { weight: 8, arbitrary: create },
     { weight: 2, arbitrary: fc.record({ type: fc.constant('refer' as const), pick, references }) },
     { weight: 1, arbitrary: fc.record({ type: fc.constant('release' as const), pick }) },
     { weight: 1, arbitrary: fc.record({ type: fc.constant('touch' as const), pick }) },
+    {
+      weight: hasRules ? 2 : 0,
+      arbitrary: fc.record({ type: fc.constant('mark' as const), pick, marks }),
+    },
     {
       weight: 4,
       arbitrary: fc.record({
@@ -169,6 +233,11 @@ function actOn(cluster: ModelCluster, action: ObjectAction, object: ObjectMeta):
     }
     case 'touch':
       return cluster.touch(object.uid)
+    case 'mark': {
+      // It is never changed afterwards.
+      const { createdAt: _, ...read } = readOf(object, action.marks)
+      return cluster.update(object.uid, read)
+    }
     case 'delete':
       cluster.delete(object.uid, action.policy)
   }
@@ -192,8 +261,26 @@ function create(cluster: ModelCluster, action: CreateAction, serial: number): vo
     labels: [],
     annotations: [],
     projected: null,
+    ...(action.marks && readOf(kind, action.marks)),
   }
   cluster.create({ ...bare, ownerReferences: referencesOf(cluster, action.references, bare) })
+}
+
+/** As a watcher publishes it that knows the rules. */
+function readOf(
+  { group, kind }: Pick<ObjectMeta, 'group' | 'kind'>,
+  { createdAt, labels, annotations, fields }: Marks,
+): Pick<ObjectMeta, 'createdAt' | 'labels' | 'annotations' | 'projected'> {
+  const reads = rulesOfKind(RULES, { group, kind })?.reads
+  if (reads === undefined) return { createdAt, labels: [], annotations: [], projected: null }
+  const of = (pairs: readonly Pair[], keys: readonly string[]): readonly Pair[] =>
+    pairs.filter(({ key }) => keys.includes(key))
+  return {
+    createdAt,
+    labels: of(labels, reads.labels),
+    annotations: of(annotations, reads.annotations),
+    projected: { reads: reads.digest, fields: of(fields, reads.fields) },
+  }
 }
 
 function referencesOf(

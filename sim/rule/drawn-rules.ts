@@ -1,0 +1,124 @@
+/**
+ * Which rules a world has, and what users write on their objects for them.
+ *
+ * What must stay true: rules are drawn apart from everything else of a world, so a world without
+ * rules is what it was before there were any.
+ *
+ * Not here: when an object is due (testing/model/rule-oracle.ts), who enforces a rule (person.ts).
+ */
+import type { GroupKind } from '../../core/model/object.ts'
+import type { Rule, RuleCase, Term } from '../../core/model/rule.ts'
+import type { Chance } from '../../testing/seeded.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+const KINDS: readonly [GroupKind, ...GroupKind[]] = [
+  { group: '', kind: 'ConfigMap' },
+  { group: '', kind: 'Secret' },
+  { group: 'apps', kind: 'ReplicaSet' },
+  { group: '', kind: 'PersistentVolume' },
+  { group: 'example.com', kind: 'Widget' },
+]
+
+const TEMPORARY: Term = { key: 'tier', operator: 'in', values: ['temp'] }
+const MARKED: Term = { key: 'tier', operator: 'exists', values: [] }
+const UNKEPT: Term = { key: 'keep', operator: 'absent', values: [] }
+
+interface Drawn {
+  readonly labels: readonly Term[]
+  readonly cases: readonly RuleCase[]
+}
+
+const SORTS: Readonly<Record<string, (chance: Chance) => Drawn>> = {
+  aged: (chance) => ({ labels: [TEMPORARY], cases: [aged(chance)] }),
+  unkept: (chance) => ({ labels: [MARKED, UNKEPT], cases: [aged(chance)] }),
+  expired: () => ({
+    labels: [],
+    cases: [{ fields: [], since: { type: 'annotation', key: 'expires' }, after: fixed(0) }],
+  }),
+  ttl: () => ({
+    labels: [],
+    cases: [
+      { fields: [], since: { type: 'created' }, after: { type: 'duration', annotation: 'ttl' } },
+    ],
+  }),
+}
+
+function aged(chance: Chance): RuleCase {
+  return { fields: [], since: { type: 'created' }, after: fixed((2 + chance.below(30)) * MINUTE) }
+}
+
+function fixed(ms: number): RuleCase['after'] {
+  return { type: 'fixed', ms }
+}
+
+/** At least one. */
+export function drawnRules(chance: Chance): readonly Rule[] {
+  const names = Object.keys(SORTS).filter(() => chance.next() < 0.5)
+  return (names.length === 0 ? ['aged'] : names).map((name) => ruleOf(name, chance))
+}
+
+function ruleOf(name: string, chance: Chance): Rule {
+  const { labels, cases } = SORTS[name]!(chance)
+  const kinds = KINDS.filter(() => chance.next() < 0.5)
+  const perHour = 3 + chance.below(20)
+  return {
+    name,
+    match: {
+      kinds: kinds.length === 0 ? [KINDS[0]] : kinds,
+      namespaces: chance.pick<readonly string[]>([[], [], [], ['b*', 'green']]),
+      exceptNamespaces: chance.pick<readonly string[]>([[], [], ['red']]),
+      ...{ labels, annotations: [], expression: null },
+    },
+    cases,
+    propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
+    forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),
+    warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),
+    limit: chance.pick([null, null, { perHour, percent: chance.pick([0, 20, 60]) }]),
+  }
+}
+
+export interface MarkedMetadata {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** What users write on an object. Their clocks are wrong by up to half an hour. */
+export class Marks {
+  readonly #chance: Chance
+  readonly #now: () => number
+
+  constructor(chance: Chance, now: () => number) {
+    this.#chance = chance
+    this.#now = now
+  }
+
+  next(): MarkedMetadata {
+    const chance = this.#chance
+    const is = (share: number): boolean => chance.next() < share
+    const labels = {
+      ...(is(0.3) && { tier: chance.pick(['temp', 'temp', 'other']) }),
+      ...(is(0.2) && { keep: '' }),
+    }
+    const annotations = {
+      ...(is(0.15) && { expires: is(0.1) ? 'soon' : this.#time(60 * MINUTE) }),
+      ...(is(0.15) && { ttl: is(0.1) ? 'long' : `${1 + chance.below(40)}m` }),
+    }
+    return { labels, annotations }
+  }
+
+  /** The object is needed for longer, or only now no more. */
+  other(): MarkedMetadata {
+    const chance = this.#chance
+    const annotations = { expires: this.#time(120 * MINUTE), ttl: `${1 + chance.below(120)}m` }
+    const labels = { tier: chance.pick(['temp', 'other']) }
+    return chance.next() < 0.7 ? { annotations } : { labels }
+  }
+
+  #time(most: number): string {
+    const skewMs = (this.#chance.next() * 2 - 1) * 30 * MINUTE
+    const ms = this.#now() + this.#chance.below(most) + (this.#chance.next() < 0.3 ? skewMs : 0)
+    return `${new Date(ms).toISOString().slice(0, 19)}Z`
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Checkers of rules: what one deletes, and that it deletes what it should (I39).
+ *
+ * What must stay true: the whole truth is the API server's object and the orders on the log; when an
+ * object is due is computed anew (testing/model/rule-oracle.ts).
+ *
+ * Not here: who enforces rules (person.ts), safeguards of any deletion (../check/).
+ */
+import type { ApiObject } from '../../adapters/memory/api-server.ts'
+import type { Command } from '../../core/model/command.ts'
+import type { Rule } from '../../core/model/rule.ts'
+import { rulesOfKind } from '../../core/model/rule.ts'
+import { groupIn } from '../../testing/model/oracle.ts'
+import { dueMsOf } from '../../testing/model/rule-oracle.ts'
+import { statesOf } from '../check/states.ts'
+import type { Checker, EffectSeen, World } from '../model.ts'
+import { TENANT } from '../workload.ts'
+import { enforcedSinceMs, noteOrder, ruleOf, wasEnforced } from './person.ts'
+
+/** From when it is due until it may be deleted; what is said ahead is said before that. */
+export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
+  return Math.max(forMs, warnMs, limit === null ? 0 : COUNT_MS) - warnMs
+}
+
+/** From an order in `orders` until no request is sent against it. */
+const ORDER_MS = 2_000
+/** With a limit all that is due together is counted for so long. */
+const COUNT_MS = 60_000
+/** Objects become due later to the graph than they are, so less than the hour that it counts. */
+const WINDOW_MS = 30 * 60_000
+
+interface Ruled {
+  readonly digest: string
+  readonly resourceVersion: string
+}
+
+/** The commands to delete an object. */
+interface Commanded {
+  readonly byRule: Ruled[]
+  isByOwners: boolean
+}
+
+const COMMANDS = new WeakMap<World, Map<string, Commanded>>()
+
+function commandsFor(world: World, cluster: string, uid: string): Commanded {
+  const all = COMMANDS.get(world) ?? new Map<string, Commanded>()
+  COMMANDS.set(world, all)
+  const known = all.get(`${cluster}/${uid}`) ?? { byRule: [], isByOwners: false }
+  all.set(`${cluster}/${uid}`, known)
+  return known
+}
+
+function note(world: World, command: Command): void {
+  if (command.type !== 'DeleteObject' || command.mode !== 'enforce') return
+  const { cluster, target, rule } = command
+  const known = commandsFor(world, cluster, target.uid)
+  if (rule === null) known.isByOwners = true
+  else known.byRule.push({ digest: rule.digest, resourceVersion: target.resourceVersion })
+}
+
+type Seen = Pick<EffectSeen, 'world' | 'site' | 'acting' | 'before'>
+
+/** The rule by which it is deleted, as it was judged at this version; undefined for by none. */
+export function ruleBehind({ world, site, acting, before }: Seen): Rule | undefined {
+  if (acting.request.method !== 'DELETE') return undefined
+  const { uid, resourceVersion } = before.metadata
+  const { byRule } = commandsFor(world, site.id, uid)
+  const found = byRule.findLast((each) => each.resourceVersion === resourceVersion)
+  return found && ruleOf(world, found.digest)
+}
+
+/** Since when the rule may have had it deleted. */
+export function ruledSinceMs(world: World, cluster: string, before: ApiObject): number {
+  const { byRule } = commandsFor(world, cluster, before.metadata.uid)
+  const times = byRule.flatMap(({ digest }) => {
+    const rule = ruleOf(world, digest)
+    return rule === undefined ? [] : (dueMsOf(rule, ruledObject(before)) ?? [])
+  })
+  return times.length === 0 ? world.time.now() : Math.min(...times)
+}
+
+/** Whether owners have it deleted, too: then either reason is enough. */
+export function mayBeByOwners({ world, site, before }: Seen): boolean {
+  return commandsFor(world, site.id, before.metadata.uid).isByOwners
+}
+
+export const ruleCheckers: readonly Checker[] = [
+  {
+    invariant:
+      'I39: a rule deletes what is due by it at just that version, while an order enforces it, and has its guards',
+    appended: (world, { topic, records }) => {
+      for (const { value } of topic === 'commands' || topic === 'orders' ? records : []) {
+        const record = value === null ? undefined : world.codec.decode(value)
+        if (record?.type === 'DeleteObject') note(world, record)
+        if (record?.type === 'RuleOrder') noteOrder(world, record)
+      }
+      return ''
+    },
+    effect: (seen) => {
+      const rule = ruleBehind(seen)
+      if (rule === undefined || mayBeByOwners(seen)) return ''
+      seen.world.reached('rule')
+      return objectionTo(seen, rule)
+    },
+  },
+  {
+    invariant: 'I39: within an hour a rule deletes no more than its limit of what became due then',
+    effect: (seen) => {
+      const rule = ruleBehind(seen)
+      return rule?.limit == null || mayBeByOwners(seen) ? '' : overLimit(seen, rule)
+    },
+  },
+  {
+    invariant: 'I39: the graph has of each object what rules read of it, as the API server has it',
+    rest: async (world) => (world.policy.rules.length === 0 ? [] : await misread(world)),
+  },
+]
+
+/** Why the rule may not delete it; empty when it may. */
+export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: Rule): string {
+  const { uid, resourceVersion } = before.metadata
+  const { preconditions, propagationPolicy } = sent as DeleteBody
+  if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
+  if (preconditions.resourceVersion !== resourceVersion) return 'no such version (I4)'
+  const isAsAsked = propagationPolicy === rule.propagationPolicy
+  const isBare = propagationPolicy === 'Background' && rule.propagationPolicy === 'Foreground'
+  if (!isAsAsked && !isBare) return `propagation policy ${propagationPolicy} (I39)`
+  const dueMs = dueMsOf(rule, ruledObject(before))
+  if (dueMs === undefined) return `rule ${rule.name} is not about it (I39)`
+  const leftMs = dueMs + waitMsOf(rule) - world.time.now()
+  if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
+  // What was suspended then may be lost.
+  if (world.hasLostOrders) return ''
+  return wasEnforced(world, rule, { atMs: acting.sentMs, slackMs: ORDER_MS })
+    ? ''
+    : `no order enforces rule ${rule.name} as it decided (I39)`
+}
+
+interface DeleteBody {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
+  readonly propagationPolicy?: string
+}
+
+export function ruledObject(object: ApiObject): Parameters<typeof dueMsOf>[1] {
+  const { namespace = '', creationTimestamp, labels = {}, annotations = {} } = object.metadata
+  const { apiVersion, kind } = object
+  return {
+    ...{ group: groupIn(apiVersion), kind, namespace, labels, annotations },
+    createdMs: Date.parse(creationTimestamp),
+    field: (path) => fieldIn(object, path),
+  }
+}
+
+/** As a rule writes it: `status.conditions[type=Complete].lastTransitionTime`. */
+function fieldIn(object: ApiObject, path: string): string | undefined {
+  let value: unknown = object
+  for (const [, name = '', key, wanted] of path.matchAll(/([\w-]+)(?:\[(\w+)=([^\]]*)\])?/g)) {
+    value = (value as Record<string, unknown> | undefined)?.[name]
+    if (key === undefined) continue
+    const all = Array.isArray(value) ? (value as Record<string, unknown>[]) : []
+    value = all.find((each) => each[key] === wanted)
+  }
+  return value === undefined || value === null ? undefined : String(value)
+}
+
+/** By rule and cluster: when what it deleted had become due. */
+const DELETED = new WeakMap<World, Map<string, number[]>>()
+
+/** Of what became due since the last order: more was seen by who gave that. */
+function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
+  const { limit } = rule
+  const dueMs = dueMsOf(rule, ruledObject(before))
+  const orderedMs = world.time.now() - world.time.monotonicMs() + enforcedSinceMs(world, rule)
+  if (limit === null || dueMs === undefined || dueMs <= orderedMs) return ''
+  const all = DELETED.get(world) ?? new Map<string, number[]>()
+  DELETED.set(world, all)
+  const key = `${site.id} ${rule.name} ${orderedMs}`
+  const times = [...(all.get(key) ?? []), dueMs]
+  all.set(key, times)
+  const together = times.filter((ms) => Math.abs(ms - dueMs) < WINDOW_MS / 2).length
+  const { kinds } = rule.match
+  const sizes = kinds.map(({ group, kind }) => site.sizeOf(group, kind))
+  const most = Math.max(limit.perHour, Math.floor((Math.max(...sizes) * limit.percent) / 100))
+  return together > most ? `${together} by rule ${rule.name}, whose limit is ${most} (I39)` : ''
+}
+
+async function misread(world: World): Promise<readonly string[]> {
+  const complaints: string[] = []
+  const nodes = new Map((await statesOf(world)).flatMap((entries) => [...entries]))
+  for (const site of world.sites) {
+    for (const object of site.all()) {
+      const { uid, name, namespace, labels = {}, annotations = {} } = object.metadata
+      // Of what is beyond the caps only the identity is known.
+      if (namespace === TENANT) continue
+      const ofKind = rulesOfKind(world.policy.rules, {
+        group: groupIn(object.apiVersion),
+        kind: object.kind,
+      })
+      const node = nodes.get(`node/${site.id}/${uid}`)
+      if (ofKind === null || node?.type !== 'Node') continue
+      const { reads } = ofKind
+      if ((node.object.projected?.reads ?? '') !== reads.digest)
+        complaints.push(`${name} is not read (I39)`)
+      const there = [
+        reads.labels.map((key) => labels[key]),
+        reads.annotations.map((key) => annotations[key]),
+      ]
+      const told = [
+        reads.labels.map((key) => valueIn(node.object.labels, key)),
+        reads.annotations.map((key) => valueIn(node.object.annotations, key)),
+      ]
+      if (JSON.stringify(there) !== JSON.stringify(told))
+        complaints.push(`${name} is read otherwise (I39)`)
+    }
+  }
+  return complaints
+}
+
+function valueIn(
+  pairs: readonly { readonly key: string; readonly value: string }[],
+  key: string,
+): string | undefined {
+  return pairs.find((pair) => pair.key === key)?.value
+}

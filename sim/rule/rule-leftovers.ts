@@ -1,0 +1,42 @@
+/**
+ * What rules have left to do: objects that are due by a rule that a person enforces.
+ *
+ * What must stay true: where an owner is not alive, owners decide first, and what they leave is in
+ * ../oracle.ts.
+ */
+import type { ApiObject } from '../../adapters/memory/api-server.ts'
+import type { Leftover } from '../../testing/model/oracle.ts'
+import { dueMsOf } from '../../testing/model/rule-oracle.ts'
+import type { World } from '../model.ts'
+import { isOfLivingOwners, objectOf } from '../oracle.ts'
+import type { Site } from '../site.ts'
+import { TENANT } from '../workload.ts'
+import { wants } from './person.ts'
+import { ruledObject, waitMsOf } from './rule-checkers.ts'
+
+/** From when it may be deleted until it is, where nothing is amiss. */
+const SOON_MS = 3 * 60_000
+
+export interface RuleLeftover extends Leftover {
+  readonly rule: string
+}
+
+export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[] {
+  const rules = world.policy.rules.filter(({ name }) => wants(world, name))
+  if (rules.length === 0) return []
+  return site.all().flatMap((object) => {
+    const { metadata } = object
+    if (metadata.deletionTimestamp !== undefined || metadata.namespace === TENANT) return []
+    if (!isOfLivingOwners(site.server, object)) return []
+    const rule = rules.find((each) => isOver(world, object, each))
+    if (rule === undefined) return []
+    const text = `${object.kind}/${metadata.name} is due by rule ${rule.name}`
+    return [{ object: objectOf(object), isStuck: false, text, rule: rule.name }]
+  })
+}
+
+function isOver(world: World, object: ApiObject, rule: World['policy']['rules'][number]): boolean {
+  const dueMs = dueMsOf(rule, ruledObject(object))
+  const waitMs = waitMsOf(rule) + SOON_MS
+  return dueMs !== undefined && dueMs + waitMs < world.time.now()
+}
