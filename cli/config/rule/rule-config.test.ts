@@ -1,10 +1,13 @@
 /** The section `rules`: what a rule is that was written, and a sentence for each mistake. */
-import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, throws } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { type Rule, type RuleCase, ruleDigest } from '../../../core/model/rule.ts'
+import { BUILTINS } from './builtin.ts'
 import { compiledRule } from './expression.ts'
-import { rulesOf } from './rule-config.ts'
+import { RULE_KEYS, rulesOf } from './rule-config.ts'
 
 function rulesIn(yaml: string): readonly Rule[] {
   return rulesOf(parse(yaml), 'f: rules', compiledRule)
@@ -135,8 +138,8 @@ for (const [namespaces, except, expected] of SYSTEM) {
   test(`of namespaces ${namespaces || 'all'} but ${except || 'none'}, left out are ${expected || 'none'}`, () => {
     const within = namespaces === '' ? '' : `namespaces: ${namespaces}, `
     const without = except === '' ? '' : `exceptNamespaces: ${except}, `
-    const { match } = ruleIn(`match: { ${within}${without}kinds: [Pod], labels: a }, after: 1h`)
-    equal(match.exceptNamespaces.join(' '), expected)
+    const rule = ruleIn(`match: { ${within}${without}kinds: [Pod], labels: a }, after: 1h`)
+    equal(rule.match.exceptNamespaces.join(' '), expected)
   })
 }
 
@@ -359,4 +362,18 @@ test('a built-in rule is what it says, narrowed by what the config says', () => 
     deepEqual(rule?.match.labels, [{ key: 'keep', operator: 'absent', values: [] }])
     deepEqual(rule?.limit, { perHour: 5, percent: 0 })
   }
+})
+
+test('the rules of the document are rules', () => {
+  const root = join(import.meta.dirname, '..', '..', '..')
+  const page = readFileSync(join(root, 'docs', 'operate', 'rules.md'), 'utf8')
+  const blocks = [...page.matchAll(/```yaml\nrules:\n(.*?)```/gs)].map(([, text = '']) => text)
+  const names = blocks.map((text) => rulesIn(text).map(({ name }) => name))
+  deepEqual(names, [
+    ['old-previews', 'finished-jobs'],
+    ['done', 'expires'],
+    ['janitor', 'janitor-expires'],
+  ])
+  for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)
+  for (const builtin of Object.keys(BUILTINS)) match(page, new RegExp(`^\\| \`${builtin}\` `, 'm'))
 })

@@ -1,8 +1,8 @@
 /**
  * What an importer makes of another tool's policy: rules as a config file has them, or why not.
  *
- * What must stay true: a policy that a rule cannot say exactly is left out, with a sentence; none is
- * approximated. An importer that does not know a field leaves the policy out.
+ * What must stay true: a policy that a rule cannot say exactly is left out, with a sentence; none
+ * is approximated. An importer that does not know a field leaves the policy out.
  *
  * Not here: how each tool's policies are read (janitor.ts, cleaner.ts, kyverno.ts).
  */
