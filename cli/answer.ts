@@ -7,3 +7,4 @@
 export type * from '../services/graph/api/answer-schema.ts'
 export type * from '../services/graph/api/part-schema.ts'
 export type { Answers, Queries } from '../services/graph/api/route.ts'
+export type * from '../services/graph/api/rule-schema.ts'

@@ -25,6 +25,7 @@ export const CLIENT_COMMANDS: Commands = {
   plan: async () => (await import('./ask/plan.ts')).addPlan,
   held: async () => (await import('./ask/held.ts')).addHeld,
   finalizers: async () => (await import('./ask/finalizers.ts')).addFinalizers,
+  rules: async () => (await import('./ask/rules.ts')).addRules,
   pause: directives,
   resume: directives,
   protect: directives,

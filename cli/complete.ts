@@ -10,7 +10,7 @@
  * Not here: the scripts of the shells (completion.ts).
  */
 import type { Command, Option } from 'commander'
-import type { ObjectList } from './answer.ts'
+import type { ObjectList, RuleList } from './answer.ts'
 import { SHORT_NAMES } from './config/built-in-kind.ts'
 import { ORDERS } from './print/get-order.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
@@ -51,6 +51,10 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
   'finalizers list': ['table', 'json', 'yaml'],
+  'rules list': ['table', 'wide', 'name', 'json', 'yaml'],
+  'rules plan': ['table', 'wide', 'name', 'json', 'yaml'],
+  'rules explain': ['text', 'json', 'yaml'],
+  'rules try': ['text', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
   'audit replay': ['text', 'json', 'yaml'],
@@ -189,6 +193,11 @@ async function argumentsOf(
   word: string,
 ): Promise<Completion> {
   const [argument, second] = command.registeredArguments
+  // Behind the name of a rule is an object.
+  if (argument?.name() === 'rule') {
+    if (given === 0) return plain(await rulesOf(flags))
+    return given === 1 && second !== undefined ? await objectsOf(flags, word) : NOTHING
+  }
   const [kind = ''] = words
   const isObject = argument?.name() === 'object'
   // The second of KIND NAME.
@@ -243,6 +252,16 @@ async function namesOfKind(flags: Flags, kind: string): Promise<readonly string[
     const response = await ask(serverOf(flags), `/v1/objects?${query}`, WITHIN_MS)
     const { objects } = (await response.json()) as ObjectList
     return [...new Set(objects.map(({ name }) => name))].sort()
+  } catch {
+    return []
+  }
+}
+
+async function rulesOf(flags: Flags): Promise<readonly string[]> {
+  try {
+    const response = await ask(serverOf(flags), '/v1/rules?counts=false', WITHIN_MS)
+    const { rules } = (await response.json()) as RuleList
+    return rules.map(({ rule }) => rule.name)
   } catch {
     return []
   }

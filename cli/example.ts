@@ -92,6 +92,16 @@ export const EXAMPLES: Readonly<
     ['held -n shop --at 2h', 'what was held there two hours ago, and by what'],
     ['held --context prod', 'in the cluster of a context of the kubeconfig'],
   ],
+  'rules list': [['rules list', 'which rules there are, and how many objects are due']],
+  'rules plan': [['rules plan old-previews --cluster north', 'what it would delete, and when']],
+  'rules explain': [
+    ['rules explain old-previews', 'all that it decides by'],
+    ['rules explain old-previews deploy/web -n shop', 'is it about this object, and since when?'],
+  ],
+  'rules enforce': [
+    ['rules enforce old-previews --why "seen its plan"', 'from now on it deletes what is due'],
+  ],
+  'rules suspend': [['rules suspend old-previews --why "too much"', 'back into dry run']],
   pause: [['pause --why "restore of shop"', 'no deletes until resume, in all clusters']],
   resume: [['resume --why "shop is back"', 'the end of that pause']],
   protect: [

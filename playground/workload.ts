@@ -2,10 +2,10 @@
  * A small living workload, so that cascades happen by themselves: a shop that is rolled out again
  * and again, previews that come and go, reports that are made and thrown away.
  *
- * What must stay true: it only creates, changes and deletes owners. What becomes of their
- * dependents is the garbage collector's. It touches nothing that it did not create, whatever its
- * name. What a user deletes of the lasting part is created again after a minute, so that the
- * commands of the README work a second time.
+ * What must stay true: it only creates, changes and deletes owners, and summaries that have none.
+ * What becomes of dependents is the garbage collector's. It touches nothing that it did not create,
+ * whatever its name. What a user deletes of the lasting part is created again after a minute, so
+ * that the commands of the README work a second time.
  *
  * Not here: making dependents (controllers.ts).
  */
@@ -13,6 +13,7 @@ import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Client } from './client.ts'
 import { Controllers } from './controllers.ts'
+import { SUMMARY_LABELS } from './rules.ts'
 
 /** Between steps; each of the three stories takes every third. */
 const STEP_MS = 5_000
@@ -28,6 +29,8 @@ const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`
 /** The Deployments that last, and their replicas. */
 const LASTING = { web: 3, cart: 2 } as const
 const PARTS = ['settings', 'theme'] as const
+/** One for each round of 15 s. */
+const MOST_SUMMARIES = 240
 
 export interface WorkloadOptions {
   readonly api: ApiServer
@@ -134,6 +137,11 @@ class Shop {
     const spec = { completions: 2, template }
     await this.#create('jobs', `report-${round}`, { labels }, { spec })
     await this.#delete('jobs', `report-${round - 1}`)
+    // It has no owner: it stays until a rule, or its maker after an hour, deletes it.
+    const data = { summary: `of report ${round}` }
+    const name = (of: number): string => `report-${of}-summary`
+    await this.#create('configmaps', name(round), { labels: SUMMARY_LABELS }, { data })
+    await this.#delete('configmaps', name(round - MOST_SUMMARIES))
   }
 
   /** A new template: the controllers make a ReplicaSet for it and delete the old one. */

@@ -19,12 +19,14 @@ import { ObjectView } from './object.ts'
 import { PastView } from './past/past.ts'
 import { PlanView } from './plan.ts'
 import { DeletionsView } from './record/deletions.ts'
+import { RulesView } from './rules.ts'
 import { Search } from './search.ts'
 
 const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentChild>> = {
   home: Home,
   search: Search,
   held: HeldView,
+  rules: RulesView,
   diff: DiffView,
   deletions: DeletionsView,
   namespace: NamespaceView,
@@ -39,6 +41,7 @@ const MENU = [
   ['search', 'Search'],
   ['deletions', 'Deletions'],
   ['held', 'Held'],
+  ['rules', 'Rules'],
   ['diff', 'Changes'],
 ] as const
 

@@ -28,7 +28,7 @@ const web = object('Deployment', 'web')
 const collector = by(COLLECTOR, { isCollector: true })
 const of = (deletion: Partial<Attributed>): Attributed => ({
   ...{ by: 'others', deletedBy: null, unproven: null, root: null, rootDeletedBy: null },
-  ...{ isInferred: false, isRootKnown: true, unseenSince: null },
+  ...{ isInferred: false, isRootKnown: true, unseenSince: null, evidence: null, text: '' },
   ...deletion,
 })
 const followed = { root: web, isInferred: true, deletedBy: collector }
@@ -54,6 +54,14 @@ for (const [deletion, said] of [
   [
     of({ by: 'kinfold', root: web }),
     ' by Kinfold, because Deployment/web was deleted; no audit log says by whom',
+  ],
+  [
+    of({
+      by: 'kinfold',
+      evidence: 'rule',
+      text: 'DeleteObject (real): rule old: due 72 h after it was created (t)',
+    }),
+    ' by Kinfold, by rule old: due 72 h after it was created (t)',
   ],
   [
     of({ by: 'kinfold', isRootKnown: false }),

@@ -20,7 +20,7 @@ export type Phrase = string | (Named & { readonly uid: string })
 export type Attributed = Pick<
   NonNullable<Why['deletion']>,
   | ('by' | 'deletedBy' | 'unproven' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown')
-  | 'unseenSince'
+  | ('unseenSince' | 'evidence' | 'text')
 >
 
 type Actor = Pick<Deleter, 'user' | 'impersonated' | 'agent' | 'match' | 'others'>
@@ -86,6 +86,7 @@ function secondsOf(time: string): string {
 /** What follows "Deleted 12 min ago". */
 export function deletedPhrases(deletion: Attributed): readonly Phrase[] {
   const { by, deletedBy, root, rootDeletedBy, isInferred, isRootKnown } = deletion
+  if (by === 'kinfold' && deletion.evidence === 'rule') return [ruleText(deletion)]
   const first = by === 'kinfold' ? ' by Kinfold' : deletedBy === null ? '' : byText(deletedBy)
   if (root !== null) {
     const inferred = isInferred ? ' (inferred)' : ''
@@ -99,6 +100,11 @@ export function deletedPhrases(deletion: Attributed): readonly Phrase[] {
   if (first === '') return [unprovenText(deletion)]
   const isOwn = isRootKnown || (deletedBy !== null && !deletedBy.isCollector && by !== 'kinfold')
   return isOwn ? [first] : [first, '; after which owner was deleted is not known']
+}
+
+/** The text of the command says which rule, and by which facts. */
+function ruleText({ text }: Pick<Attributed, 'text'>): string {
+  return ` by Kinfold, by ${lineOf(text.replace(/^\w+ \([^)]*\): /, '')) || 'a rule of the policy'}`
 }
 
 /** No guess: nothing of the request, nor its time, says that it was about this very object. */

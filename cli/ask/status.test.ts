@@ -26,6 +26,7 @@ const well: NonNullable<Read['list']['clusters'][number]['status']> = {
   ...{ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 4_000, monitored: 52, synced: 52 },
   ...{ lagEntries: 0, isPaused: false, pauses: [], openBreakers: 0, held: none, refused: 0 },
   overdue: { objects: 0, since: null, example: null },
+  rules: null,
 }
 const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
@@ -49,6 +50,17 @@ north     enforce   guarded   52/52   4s ago   0     0      0         0         
 Nothing needs a person.
 `,
   )
+})
+
+test('rules are said in a line, where the policy has some', () => {
+  const rules = { dryRun: 2, enforced: 1, due: 12 }
+  const printed = render(statusOf(readOf({ ...well, rules })), 'table')
+  match(
+    printed,
+    /^Rules of north: 2 in dry run, 1 enforced; 12 objects due \(kinfold rules list\)$/m,
+  )
+  const uncounted = render(statusOf(readOf({ ...well, rules: { ...rules, due: null } })), 'table')
+  match(uncounted, /^Rules of north: 2 in dry run, 1 enforced \(kinfold rules list\)$/m)
 })
 
 const SINCE = '2026-11-27T12:00:00.000Z'

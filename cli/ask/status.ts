@@ -251,9 +251,22 @@ function text({ clusters, needs, warnings, unseen }: Status): string {
     ...(needs.length === 0
       ? ['Nothing needs a person.\n']
       : [`${paint('Needs a person:', 'yellow')}\n`, ...lines.map((line) => `${line}\n`)]),
+    ...clusters.map(rulesText),
     ...warnings.map((warning) => `${lineOf(warning)}\n`),
     ...unseen.map((each) => `Not watched in ${lineOf(each)}\n`),
   ].join('')
+}
+
+/** Empty where the policy has none. */
+function rulesText({ cluster, status }: ClusterRow): string {
+  if (status?.rules == null) return ''
+  const { dryRun, enforced, due } = status.rules
+  const counts = [
+    ...(dryRun > 0 ? [`${dryRun} in dry run`] : []),
+    ...(enforced > 0 ? [`${enforced} enforced`] : []),
+  ].join(', ')
+  const objects = due === null ? '' : `; ${countOf(due, 'object')} due`
+  return `Rules of ${lineOf(labelOf(cluster))}: ${counts}${objects} (kinfold rules list)\n`
 }
 
 function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {

@@ -66,8 +66,8 @@ test('each command of the banner works as it is printed, the archive among them'
   const commands = text
     .split('\n')
     .filter((line) => /^ {2}\S+ [a-z-]/.test(line) && !line.includes('   '))
-  const [tree, plan, remove, why, restore, restored, tail, none] = commands.map((line) =>
-    line.trim(),
+  const [tree, plan, remove, why, rule, enforce, restore, restored, tail, none] = commands.map(
+    (line) => line.trim(),
   )
   equal(none, undefined, text)
   const first = await pasted(tree!, cwd)
@@ -83,6 +83,15 @@ test('each command of the banner works as it is printed, the archive among them'
   await eventually('the dependents are deleted, and why says so', async () => {
     const { stdout, stderr } = await pasted(why!, cwd)
     return stdout.includes('Deleted ') || stdout + stderr
+  })
+  await eventually('half a minute later a rule in dry run is due', async () => {
+    const { stdout, stderr } = await pasted(rule!, cwd)
+    return /held by rule/.test(stdout) || stdout + stderr
+  })
+  equal((await pasted(enforce!, cwd)).code, 0)
+  await eventually('and deletes what is due once it is enforced', async () => {
+    const { stdout, stderr } = await pasted(rule!, cwd)
+    return /^Enforced by .* \(seen its plan\)/m.test(stdout) || stdout + stderr
   })
   await eventually('restore finds them in the archive', async () => {
     const { code, stdout, stderr } = await pasted(restore!, cwd)

@@ -13,7 +13,14 @@ test('clusters of one name have series of their own', async () => {
   const census: Census = {
     counts: () =>
       Object.keys(NAMES).map((cluster, at) => ({
-        ...{ cluster, edges: at + 1, dangling: 0, held: NONE_HELD, deleting: NONE_DELETING },
+        ...{
+          cluster,
+          edges: at + 1,
+          dangling: 0,
+          held: NONE_HELD,
+          deleting: NONE_DELETING,
+          rules: {},
+        },
         blocked: { unresolvable: NONE_BLOCKED, held: NONE_BLOCKED, refused: NONE_BLOCKED },
         ...{ isBreakerOpen: false, isPaused: false },
       })),

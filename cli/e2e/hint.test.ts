@@ -338,6 +338,35 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       match(await solo.said('kinfold plan held'), /^Nothing waits for approval/)
     })
 
+    test('of rules that are in dry run, enforced, or over their limit', async (t) => {
+      const ruled = await Rig.start([
+        ...['rule old rs 10', 'rule burst cm 10 limit:1', 'put rs/a'],
+        ...['put cm/x', 'put cm/y', 'put cm/z'],
+      ])
+      t.after(async () => await ruled.stop())
+      const { terminal } = ruled
+      const [list = ''] = await printedBy(terminal, 'kinfold status')
+      const { stdout } = await follow(terminal, list)
+      const [burst = ''] = hintsPrinted(stdout)
+      const [dry = ''] = await printedBy(terminal, 'kinfold why replicaset/a -n ns')
+      for (const [enforce, rule] of [
+        [burst, 'burst'],
+        [dry, 'old'],
+      ] as const) {
+        // A person is asked there; a script names the rule that it means.
+        const unasked = await follow(terminal, enforce)
+        equal(unasked.code, 2, unasked.stderr)
+        const [bound = ''] = hintsPrinted(unasked.stderr)
+        deepEqual(await printedBy(terminal, `kinfold rules plan ${rule}`), [bound])
+        const { code, stderr } = await follow(terminal, bound)
+        equal(code, 0, `${bound}: ${stderr}`)
+        match(await ruled.said('kinfold rules list'), RegExp(`^${rule} +enforced`, 'm'))
+        const [suspend = ''] = await printedBy(terminal, `kinfold rules plan ${rule}`)
+        equal((await follow(terminal, suspend)).code, 0)
+        match(await ruled.said('kinfold rules list'), RegExp(`^${rule} +dry run`, 'm'))
+      }
+    })
+
     test('while a breaker is open', async (t) => {
       const flood = await Rig.start([...TWICE, 'cluster c', ...BREAKER_STORY])
       t.after(async () => await flood.stop())

@@ -334,6 +334,16 @@ function registerCensus(
     ({ held }) => Object.entries(held).map(([reason, count]) => [count, { reason }]),
   )
   gauge(
+    'kinfold_rule_objects',
+    'Objects that a rule of the policy has deleted (deleting), or would if nothing held it (held).',
+    ({ rules }) =>
+      Object.entries(rules)
+        .slice(0, MOST_RULES)
+        .flatMap(([rule, count]) =>
+          RULE_STATES.map((state) => [count[state], { rule, state }] as const),
+        ),
+  )
+  gauge(
     'kinfold_breaker_open',
     '1 while the breaker of the whole cluster is open: nothing is deleted until a person closes it.',
     ({ isBreakerOpen }) => [[Number(isBreakerOpen)]],
@@ -349,6 +359,10 @@ function registerCensus(
     )
   }
 }
+
+const RULE_STATES = ['held', 'deleting'] as const
+/** Of one cluster, so that the series are few. */
+const MOST_RULES = 100
 
 /** Values with labels beside the cluster's. */
 type ReadCount = (

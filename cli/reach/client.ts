@@ -203,16 +203,27 @@ export async function answerTo<P extends keyof Answers>(
   server: Server,
   path: P,
   query: Queries[P],
+  segments: Segments = {},
 ): Promise<Answers[P]> {
-  return (await (await ask(server, pathOf(path, query))).json()) as Answers[P]
+  return (await (await ask(server, pathOf(path, query, segments))).json()) as Answers[P]
 }
 
+/** Of a path with parameters in braces. */
+type Segments = Readonly<Record<string, string>>
+
 /** What is undefined is left out. */
-export function pathOf<P extends keyof Queries>(path: P, query: Queries[P]): string {
+export function pathOf<P extends keyof Queries>(
+  path: P,
+  query: Queries[P],
+  segments: Segments = {},
+): string {
   const words = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
-  return `${path}?${new URLSearchParams(words)}`
+  const whole = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return encodeURIComponent(segments[name] ?? '')
+  })
+  return `${whole}?${new URLSearchParams(words)}`
 }
 
 export async function ask(

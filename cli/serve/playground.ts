@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
 import type { PlaygroundServers } from '../../playground/playground.ts'
+import { PLAYGROUND_RULES, RULE_NAME } from '../../playground/rules.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
 import { readTokens } from '../../runtime/http/http-token.ts'
@@ -214,7 +215,8 @@ async function collectIn(
         process.stdout.write(welcome(kubeconfigIn(flags.data), url, config, flags))
       },
     }
-    await runEmbedded({ config, clusters: connected, logger, steps }, signal)
+    const rules = flags.workload ? PLAYGROUND_RULES : config.rules
+    await runEmbedded({ config: { ...config, rules }, clusters: connected, logger, steps }, signal)
   } finally {
     ended.abort()
     await Promise.all(sending)
@@ -258,6 +260,8 @@ function welcome(
     `${kinfold} plan delete ${web} --cluster north${asked}`,
     `kubectl ${into} -n shop delete deployment web`,
     `${kinfold} why cm/web-settings -n shop --cluster north${asked}`,
+    `${kinfold} rules plan ${RULE_NAME} --cluster north${asked}`,
+    `${kinfold} rules enforce ${RULE_NAME} --why 'seen its plan' --yes${asked}`,
     ...(archive.settings === undefined
       ? []
       : [

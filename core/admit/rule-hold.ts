@@ -71,7 +71,7 @@ export function heldByRule(
 }
 
 /** Null where nothing was counted since the rule is as it is, and since it was enforced last. */
-function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
+export function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   const run = facts.ruleRun(rule.name)
   if (run === undefined || run.digest !== digestOf(rule)) return null
   const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0

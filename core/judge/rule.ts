@@ -91,7 +91,7 @@ export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
  * expression may read.
  */
 export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness | null {
-  if (!isSelected(rule.match, object) || !holds(rule.match, object, now)) return null
+  if (!isMatch(rule.match, object, now)) return null
   let first: Dueness | null = null
   for (const each of rule.cases) {
     const found = caseOf(rule, each, object)
@@ -128,6 +128,11 @@ export function costOfRules(facts: ClusterFacts, object: ObjectMeta): number {
     if (match.expression !== null) steps += parsed(match.expression).steps
   }
   return Math.ceil(steps / STEPS_OF_A_REFERENCE)
+}
+
+/** All of it holds; `now` is that of its expression. */
+export function isMatch(match: RuleMatch, object: ObjectMeta, now: number): boolean {
+  return isSelected(match, object) && holds(match, object, now)
 }
 
 /** By all but its expression. */
@@ -193,7 +198,7 @@ function areTrue(terms: readonly Term[], pairs: readonly Pair[]): boolean {
   return terms.every((term) => isTrue(term, textOf(pairs, term.key)))
 }
 
-function isTrue({ operator, values }: Term, value: string | undefined): boolean {
+export function isTrue({ operator, values }: Term, value: string | undefined): boolean {
   switch (operator) {
     case 'in':
       return value !== undefined && values.includes(value)
@@ -206,11 +211,16 @@ function isTrue({ operator, values }: Term, value: string | undefined): boolean 
   }
 }
 
-function textOf(pairs: readonly Pair[], key: string): string | undefined {
+export function textOf(pairs: readonly Pair[], key: string): string | undefined {
   return pairs.find((pair) => pair.key === key)?.value
 }
 
-function caseOf(rule: Rule, { fields, since, after }: RuleCase, object: ObjectMeta) {
+/** Whatever the rest of its rule says. */
+export function caseOf(
+  rule: Rule,
+  { fields, since, after }: RuleCase,
+  object: ObjectMeta,
+): Dueness | null {
   if (!areTrue(fields, object.projected?.fields ?? [])) return null
   const from = startOf(since, object)
   const wait = waitOf(after, object)

@@ -31,6 +31,7 @@ import { addKubernetes } from './query/ask/kubernetes-question.ts'
 import { addObjectList } from './query/ask/list-question.ts'
 import type { QuestionParts } from './query/ask/question.ts'
 import { addGraphDump, addQuestions } from './query/ask/question.ts'
+import { addRules } from './query/ask/rule-question.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
 import type { HistoryIndex } from './query/index/history-index.ts'
 import { addChanges } from './record/change-question.ts'
@@ -60,6 +61,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   )
   addQuestions(server, parts)
   addDependents(server, parts)
+  addRules(server, parts)
   addObjectList(server, parts)
   addFinalizers(server, parts)
   addClusterList(server, parts)
@@ -81,6 +83,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
   '/v1/plan/finalizer',
+  ...['/v1/rules', '/v1/rules/:rule', '/v1/rules/:rule/plan'],
   ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],
 ])
 

@@ -16,7 +16,7 @@ import { createObjectList } from './query/answer/object-list.ts'
 import { createQuery } from './query/answer/query.ts'
 import { Access, type AccessParts } from './query/ask/access.ts'
 import { createGraphDump } from './query/ask/graph-dump.ts'
-import type { QuestionParts } from './query/ask/question.ts'
+import { inTurn, type QuestionParts } from './query/ask/question.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
 import type { HistoryIndex } from './query/index/history-index.ts'
 import { createPlanner } from './query/plan/plan.ts'
@@ -67,6 +67,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),
     open,
+    oneAtATime: inTurn('questions', cuts),
     differ: createDiffer(clusters),
     dependents: createDependentList(index),
     planner: createPlanner(),

@@ -27,11 +27,13 @@ function viewsOfPage(): readonly string[] {
  * A pod is held for approval, another collects the rest, and a foreground deletion is under way.
  */
 const BEFORE = [
+  'rule old cm 10 not-namespace:ns',
   ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/old in shop'],
   ...['put rs/lost', 'put pod/held <- rs/lost', 'lose rs/lost', 'rollback', 'relist rs'],
   'relist pod',
 ]
 const AFTER = [
+  'put cm/newer in other',
   ...['put pod/new in shop <- rs/web', 'put rs/gone', 'put pod/more <- rs/gone', 'lose rs/gone'],
   ...['relist rs', 'delete cm/old in shop'],
 ]
@@ -42,6 +44,7 @@ const SEEN: Readonly<Record<string, readonly [Record<string, string>, RegExp, Re
   home: [{}, /1 object held until a person approves/, /1 object, by namespace:/],
   search: [{ namespace: 'shop', gone: 'true' }, /^3 objects found/, /^4 objects found/],
   held: [{}, /^Pod\/held$/, null],
+  rules: [{ rule: 'old', cluster: 'c' }, /^held by rule$/, /^ConfigMap\/newer$/],
   deletions: [{ cluster: 'c' }, /^Deletions$/, /ConfigMap\/old/],
   diff: [{ cluster: 'c', from: '1h' }, /differences?: /, /Pod\/new/],
   namespace: [{ cluster: 'c', namespace: 'shop' }, /^\d+ objects?, \d+ changes?\.$/, /Pod\/new/],

@@ -45,13 +45,20 @@ export function forgetToken(): void {
 
 type Query = Readonly<Record<string, string | boolean | undefined>>
 
+/** Of a path with parameters in braces. */
+type Segments = Readonly<Record<string, string>>
+
 /** Throws `Refusal` with the sentence of the server. */
 export async function ask<P extends keyof Answers>(
   path: P,
   query: Queries[P],
   signal?: AbortSignal,
+  segments: Segments = {},
 ): Promise<Answers[P]> {
-  const response = await call(pathOf(path, query), signal ? { signal } : {})
+  const whole = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return encodeURIComponent(segments[name] ?? '')
+  })
+  const response = await call(pathOf(whole, query), signal ? { signal } : {})
   return (await response.json()) as Answers[P]
 }
 

@@ -29,6 +29,7 @@ const fine = {
     held,
     refused: 0,
     overdue: { objects: 0, since: null, example: null },
+    rules: null,
   },
 }
 

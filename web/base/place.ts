@@ -10,6 +10,7 @@ export const VIEWS = [
   'home',
   'search',
   'held',
+  'rules',
   'diff',
   'deletions',
   'namespace',

@@ -27,10 +27,6 @@ const TOOLS = ['kube-janitor', 'k8s-cleaner', 'kyverno'] as const
 type Tool = (typeof TOOLS)[number]
 const MOST_BYTES = 1_048_576
 
-export function addRules(program: Command): void {
-  addRuleImport(program.command('rules').description('rules that delete objects by age and marks'))
-}
-
 export function addRuleImport(rules: Command): void {
   rules
     .command('import')

@@ -19,6 +19,7 @@ import {
   EDGE,
   EVIDENCE,
   HELD_BY,
+  HELD_COUNTS,
   HISTORY,
   HISTORY_FIELDS,
   HISTORY_RECORD,
@@ -44,6 +45,14 @@ import {
   TREE_NODE,
   VERDICT_TYPE,
 } from './part-schema.ts'
+import {
+  EXPLAINED_OBJECT,
+  RULE,
+  RULE_COUNTS,
+  RULE_OBJECT,
+  RULE_OF_CLUSTER,
+  RULE_WHOLE,
+} from './rule-schema.ts'
 import {
   COUNT,
   constant,
@@ -122,10 +131,18 @@ const CLUSTER_STATUS = record({
   openBreakers: say('Of the cluster and of its namespaces.', COUNT),
   held: say(
     'Objects, by what holds them; null while they are counted.',
+    orNull(record(HELD_COUNTS)),
+  ),
+  rules: say(
+    'Rules of the policy; null where it has none.',
     orNull(
       record({
-        ...{ mode: COUNT, pause: COUNT, protection: COUNT, approval: COUNT },
-        ...{ breaker: COUNT, hold: COUNT, budget: COUNT, rule: COUNT },
+        dryRun: say('Those that no order enforces.', COUNT),
+        enforced: COUNT,
+        due: say(
+          'Objects that a rule has deleted, or would; null while they are counted.',
+          NUMBER_OR_NULL,
+        ),
       }),
     ),
   ),
@@ -390,6 +407,44 @@ export const HELD = document('Held', 'What would be deleted and is held, and by 
   ),
 })
 export type Held = TypeOf<typeof HELD>
+
+export const RULE_LIST = document('RuleList', 'Rules of the policy, and what each is about.', {
+  ...FRESH,
+  rules: listOf(
+    record({
+      rule: RULE,
+      clusters: say('Empty where nothing is counted.', listOf(RULE_OF_CLUSTER)),
+    }),
+  ),
+})
+export type RuleList = TypeOf<typeof RULE_LIST>
+
+export const RULE_PLAN = document(
+  'RulePlan',
+  'One page of what a rule deletes, or would: by the time when each is due.',
+  {
+    ...ABOUT_ONE,
+    rule: RULE,
+    counts: say('Of all pages together.', RULE_COUNTS),
+    hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
+    objects: listOf(RULE_OBJECT),
+    continue: say('For the next page; null on the last one.', orNull(TEXT)),
+  },
+)
+export type RulePlan = TypeOf<typeof RULE_PLAN>
+
+export const RULE_EXPLANATION = document(
+  'RuleExplanation',
+  'A rule whole, and what it says of an object.',
+  {
+    cluster: say('Of the object, and of the policy; null before any was watched.', orNull(CLUSTER)),
+    ...FRESH,
+    rule: RULE,
+    ...RULE_WHOLE,
+    object: say('Null where none is asked about.', EXPLAINED_OBJECT),
+  },
+)
+export type RuleExplanation = TypeOf<typeof RULE_EXPLANATION>
 
 export const CLUSTER_LIST = document(
   'ClusterList',

@@ -39,7 +39,16 @@ export interface Document {
 }
 
 /** Milliseconds since 1970, null for never. */
-const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry', 'unseenSince'] as const
+const TIMES = [
+  'at',
+  'since',
+  'until',
+  'orphanedAt',
+  'nextTry',
+  'unseenSince',
+  'nextAt',
+  'dueAt',
+] as const
 type Time = (typeof TIMES)[number]
 const isTime: ReadonlySet<string> = new Set(TIMES)
 

@@ -63,6 +63,11 @@ export const HELD_BY = oneOf([
   'budget',
   'rule',
 ])
+/** Objects, by what holds them. */
+export const HELD_COUNTS = {
+  ...{ mode: COUNT, pause: COUNT, protection: COUNT, approval: COUNT },
+  ...{ breaker: COUNT, hold: COUNT, budget: COUNT, rule: COUNT },
+}
 export const MODE = oneOf(['observe', 'dry-run', 'enforce'])
 
 const DELETER_FIELDS = {

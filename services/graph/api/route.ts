@@ -27,6 +27,9 @@ import {
   LINEAGE_ENTRY,
   OBJECT_LIST,
   PLAN,
+  RULE_EXPLANATION,
+  RULE_LIST,
+  RULE_PLAN,
   SHADOW,
   TREE,
   WHY,
@@ -106,6 +109,12 @@ const PAGE = [
   limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
   CONTINUE,
 ] as const
+const RULE_NAME = parameter('rule', 'Name of a rule.', TEXT)
+const IN_NAMESPACE = parameter(
+  'namespace',
+  'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+  TEXT,
+)
 const PROPAGATION = oneOf(['background', 'foreground', 'orphan'])
 
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
@@ -158,13 +167,53 @@ const TABLE = [
   question('/v1/clusters', 'clusters', CLUSTER_LIST, 'Clusters, and how each stands', []),
   question('/v1/held', 'held', HELD, 'What would be deleted and is held, and by what', [
     CLUSTER,
-    parameter(
-      'namespace',
-      'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
-      TEXT,
-    ),
+    IN_NAMESPACE,
     AT,
   ]),
+  question('/v1/rules', 'rules', RULE_LIST, 'Rules of the policy, and what each is about', [
+    CLUSTER,
+    parameter('name', 'Only the rule of that name.', TEXT),
+    IN_NAMESPACE,
+    parameter('counts', 'false: no object is read, and nothing is counted.', FLAG),
+    AT,
+  ]),
+  {
+    ...question(
+      '/v1/rules/{rule}',
+      'rule',
+      RULE_EXPLANATION,
+      'A rule, and what it says of an object',
+      [
+        parameter(
+          'kind',
+          'Of the object, such as `Job`, `jobs` or `jobs.batch`; none is asked about without it.',
+          TEXT,
+        ),
+        parameter('name', 'Name of the object.', TEXT),
+        parameter('namespace', 'Namespace of the object; `default` without it.', TEXT),
+        CLUSTER,
+        parameter('uid', 'Uid of the object, instead of kind and name.', TEXT),
+        AT,
+      ],
+    ),
+    segments: [RULE_NAME],
+  },
+  {
+    ...question(
+      '/v1/rules/{rule}/plan',
+      'rulePlan',
+      RULE_PLAN,
+      'What a rule deletes, or would, in a cluster: a page at a time',
+      [
+        CLUSTER,
+        IN_NAMESPACE,
+        limitParameter('Objects on a page, 100 without it, at most 2,000.', 1),
+        CONTINUE,
+        AT,
+      ],
+    ),
+    segments: [RULE_NAME],
+  },
   {
     ...question('/v1/objects', 'objects', OBJECT_LIST, 'Objects of clusters, a page at a time', [
       CLUSTER,

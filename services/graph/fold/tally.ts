@@ -34,6 +34,14 @@ export interface ClusterTally {
   /** Objects that would be deleted, or lose a reference, and may not: by reason. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
   readonly deleting: DeletingCount
+  /** Objects that rules have deleted, or would: by the name of the rule. */
+  readonly rules: Readonly<Record<string, RuleTally>>
+}
+
+export interface RuleTally {
+  readonly held: number
+  /** A command is under way, or about to be. */
+  readonly deleting: number
 }
 
 export interface BlockedCount {
@@ -87,6 +95,7 @@ interface Counting {
   readonly held: Record<HeldBy, number>
   readonly blocked: Readonly<Record<BlockedBecause, Blocking>>
   readonly deleting: DeletingCounter
+  readonly rules: Map<string, { held: number; deleting: number }>
 }
 
 interface Blocking {
@@ -188,6 +197,7 @@ export class Tally {
     const admission = admissionOf(value)
     if (admission !== null) count.held[admission.by] += sign
     count.deleting.count(value, sign)
+    if (value.verdict?.rule != null) countRule(count, value.verdict.rule, admission !== null, sign)
     const because = blockedBecause(value)
     if (because !== undefined) countBlocked(count.blocked[because], key, value, sign)
   }
@@ -199,10 +209,18 @@ export class Tally {
     if (known !== undefined) return known
     const blocked = { unresolvable: noneBlocking(), held: noneBlocking(), refused: noneBlocking() }
     const counts = { nodes: 0, edges: 0, dangling: 0, held: { ...NONE_HELD }, blocked }
-    const count = { ...counts, deleting: new DeletingCounter() }
+    const count = { ...counts, deleting: new DeletingCounter(), rules: new Map() }
     this.#clusters.set(cluster, count)
     return count
   }
+}
+
+/** A rule without objects is none that is counted, so there are as many as the policy has. */
+function countRule({ rules }: Counting, rule: string, isHeld: boolean, sign: 1 | -1): void {
+  const count = rules.get(rule) ?? { held: 0, deleting: 0 }
+  count[isHeld ? 'held' : 'deleting'] += sign
+  if (count.held === 0 && count.deleting === 0) rules.delete(rule)
+  else rules.set(rule, count)
 }
 
 /** Of the owner that a count is of. */
@@ -255,7 +273,7 @@ function blockedBecause(node: Node): BlockedBecause | undefined {
 
 function toldOf(
   cluster: ClusterId,
-  { edges, dangling, held, blocked, deleting }: Counting,
+  { edges, dangling, held, blocked, deleting, rules }: Counting,
 ): ClusterTally {
   const { unresolvable, held: heldBack, refused } = blocked
   return {
@@ -264,6 +282,7 @@ function toldOf(
     dangling,
     held: { ...held },
     deleting: deleting.snapshot(),
+    rules: Object.fromEntries([...rules].map(([rule, count]) => [rule, { ...count }])),
     blocked: {
       unresolvable: blockedOf(unresolvable),
       held: blockedOf(heldBack),

@@ -65,6 +65,8 @@ export async function ownersDeletedBy(
 }
 
 function causeIn({ reaped, ...life }: Life, actor: FoundActor | null): Cause {
+  // A rule decides by the object alone.
+  if (reaped?.evidence === 'rule') return { type: 'own' }
   return causeOf({ ...life, decidedAt: reaped?.at ?? null }, actor)
 }
 

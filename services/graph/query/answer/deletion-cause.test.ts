@@ -19,6 +19,7 @@ function entry(change: History['change'], at: number, more: Partial<History> = {
 
 const keep = entry('verdict', 100)
 const reap = entry('verdict', 1_000, { evidence: 'deleted' })
+const ruled = entry('verdict', 1_000, { evidence: 'rule' })
 const orphaned = entry('verdict', 1_000, { evidence: 'orphaning' })
 const begun = entry('phase', 5_000, { phase: 'deleting' })
 const afterwards = entry('verdict', 6_000, { evidence: 'deleted' })
@@ -47,6 +48,12 @@ function unknown(at: number | null, from: number | null = null): Cause {
 for (const [what, history, actor, cause] of [
   ['a user', [reap, gone], user, { type: 'own' }],
   ['a controller', [reap, gone], controller, { type: 'own' }],
+  [
+    'another collector, where a rule had decided',
+    [ruled, begun, gone],
+    null,
+    unknown(65_000, 5_000),
+  ],
   ['perhaps a user', [reap, gone], { ...user, others: 1 }, unknown(69_000)],
   [
     'the namespace controller',

@@ -9,6 +9,7 @@
  *
  * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
  */
+import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type {
@@ -114,6 +115,7 @@ export function causeNow(history: readonly History[]): Cause {
 /** Initiated by Kinfold; its result is unknown, or no longer known. */
 function ofCommand(history: readonly History[], auditId: string): Cause {
   const command = history.find((each) => each.change === 'command' && each.command === auditId)
+  if (command?.evidence === 'rule') return { type: 'own' }
   return command === undefined ? NOBODY_KNOWS : { type: 'owner', at: command.at, isInferred: false }
 }
 
@@ -123,10 +125,11 @@ function ofCommand(history: readonly History[], auditId: string): Cause {
  */
 function decidedIn(history: readonly History[]): History | undefined {
   const last = history.findLast(({ change }) => change === 'verdict')
-  if (last === undefined || last.evidence === null || last.evidence === 'orphaning')
-    return undefined
-  return last
+  return last?.evidence == null || NO_OWNER.has(last.evidence) ? undefined : last
 }
+
+/** These say nothing of an owner that was deleted. */
+const NO_OWNER: ReadonlySet<Evidence> = new Set(['orphaning', 'rule'])
 
 /** Of one life, in order: where its deletion was recorded first. */
 export function beginOf(history: readonly History[]): History | undefined {

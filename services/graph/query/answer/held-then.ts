@@ -1,5 +1,6 @@
 /**
- * What was held at a moment of the past, in the clusters that this process has.
+ * What was held, or what else is asked of many clusters, at a moment of the past: in the clusters
+ * that this process has.
  *
  * What must stay true: a cluster that cannot be asked about the moment is named in `partial`, and
  * where none can be, that is refused.
@@ -8,16 +9,20 @@
  */
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import type { ClusterRef } from '../../api/document.ts'
+import type { AsOf, ClusterRef } from '../../api/document.ts'
 import type { Asked } from '../index/moment.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
-import type { OwnHeld } from './held.ts'
 
 /** Clusters that are left out, and named. */
 const MOST_NAMED = 5
 
-export interface OwnHeldThen extends OwnHeld {
+/** What one process answers of its clusters. */
+interface Own {
+  readonly asOf: readonly AsOf[]
+}
+
+interface Refused {
   /** Of the clusters that cannot be asked about the moment. */
   readonly refusals: readonly Refusal[]
 }
@@ -28,21 +33,21 @@ export interface Refusal {
   readonly detail: string
 }
 
-interface Parts {
+interface Parts<T> {
   readonly open: OpenView
   /** Of views of the moment. */
-  readonly held: (views: readonly View[]) => Promise<OwnHeld>
+  readonly own: (views: readonly View[]) => Promise<T>
 }
 
-export async function heldThen(
+export async function ownThen<T extends Own>(
   views: readonly View[],
   at: Asked,
-  { open, held }: Parts,
-): Promise<OwnHeldThen> {
+  { open, own }: Parts<T>,
+): Promise<T & Refused> {
   const { opened: then, refusals } = await openedAt(views, at, open)
-  const read = then.reduce<() => Promise<OwnHeld>>(
+  const read = then.reduce<() => Promise<T>>(
     (next, view) => async () => await readThen(view, next),
-    async () => await held(then),
+    async () => await own(then),
   )
   return { ...(await read()), refusals }
 }
@@ -79,11 +84,11 @@ async function openedOr(open: OpenView, view: View, at: Asked): Promise<View | R
  * them: the rest would be no answer.
  */
 export function leftOut(
-  all: readonly OwnHeld[],
+  all: readonly (Own & Partial<Refused>)[],
   asked: readonly ClusterRef[],
   partial: string,
 ): string {
-  const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnHeldThen).refusals : []))
+  const refusals = all.flatMap((each) => each.refusals ?? [])
   const more = refusals.length - MOST_NAMED
   const text = [
     ...refusals.slice(0, MOST_NAMED).map(leftOutText),

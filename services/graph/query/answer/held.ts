@@ -247,7 +247,7 @@ export function heldOfAll(
 }
 
 /** Of several clusters of one partition the time that is furthest back. */
-function onePerPartition(all: readonly AsOf[]): readonly AsOf[] {
+export function onePerPartition(all: readonly AsOf[]): readonly AsOf[] {
   const sorted = all.toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
   const last = new Map(sorted.map((each) => [each.partition, each]))
   return [...last.values()].sort((a, b) => a.partition - b.partition)

@@ -10,12 +10,13 @@
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/paused.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
+import { isEnforced } from '../../../../core/model/rule.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
 import type { AnswerOf, Row } from '../../api/document.ts'
 import { documentOf } from '../../api/document.ts'
 import { NONE_DELETING } from '../../fold/deleting-count.ts'
-import { NONE_HELD } from '../../fold/tally.ts'
+import { type ClusterTally, NONE_HELD } from '../../fold/tally.ts'
 import { openBreakersOf } from '../answer/held.ts'
 import { overdueOf } from '../answer/overdue.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
@@ -106,7 +107,21 @@ async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
       .map(({ cluster: of, who, why }) => ({ isOfAll: of === '', who, why })),
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
+    rules: rulesOf(view, tallies === undefined ? undefined : (tally?.rules ?? {})),
     refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),
     overdue: tallies === undefined ? null : await overdueOf(view, tally?.deleting ?? NONE_DELETING),
   }
+}
+
+/** `counted`: undefined while that is not over. */
+function rulesOf(
+  { facts }: View,
+  counted: ClusterTally['rules'] | undefined,
+): ClusterStatus['rules'] {
+  const { rules } = facts.policy.policy
+  if (rules.length === 0) return null
+  const enforced = rules.filter((rule) => isEnforced(rule, facts.directives.rules)).length
+  const tallies = counted === undefined ? undefined : Object.values(counted)
+  const due = tallies?.reduce((sum, { held, deleting }) => sum + held + deleting, 0) ?? null
+  return { dryRun: rules.length - enforced, enforced, due }
 }

@@ -35,7 +35,7 @@ import { type Deletion, withoutOwner, withoutRoot } from '../answer/deletion-cau
 import type { DependentList } from '../answer/dependent-list.ts'
 import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
-import { heldThen, leftOut, leftOutText, openedAt } from '../answer/held-then.ts'
+import { leftOut, leftOutText, openedAt, ownThen } from '../answer/held-then.ts'
 import type { Match, Query, Why } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { askedIn } from '../index/moment.ts'
@@ -63,6 +63,11 @@ export interface QuestionParts extends ListParts {
   readonly index: HistoryIndex
   readonly cuts: Cuts
   readonly clock: Clock
+  /**
+   * What costs much. Only what is computed here waits for its turn: two processes that wait for
+   * each other's would wait for ever.
+   */
+  readonly oneAtATime: InTurn
   /** What is to be said of the wall clock, empty for nothing. */
   readonly clockNote?: (() => string) | undefined
 }
@@ -290,10 +295,7 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
 }
 
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
-  const { access, clusters, forwarding, open, planner, query } = parts
-  // Only what is computed here waits for its turn: two processes that wait for each other's would
-  // wait for ever.
-  const oneAtATime = inTurn('questions', parts.cuts)
+  const { access, clusters, forwarding, oneAtATime, open, planner, query } = parts
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
     const { at: text } = askedOf(request)
@@ -301,15 +303,15 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
       at === undefined
         ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
-        : await heldThen(views, at, {
+        : await ownThen(views, at, {
             open,
-            held: async (then) => {
+            own: async (then) => {
               const readers = then.map(({ reader }) => reader)
               return await oneAtATime(request, () => heldIn(then, readers, query, scope))
             },
           })
     const mine = await forwarding.ownOf(request, reply)
-    const asked = meantIn(await heldClusters(parts, request, scope), at)
+    const asked = meantIn(await scopedClusters(parts, request, scope), at)
     // A partition may have others beside those that are asked about.
     const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
     if (mine !== undefined) return json(await own(mine.filter(isAsked)))
@@ -327,17 +329,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
   })
   server.get('/v1/plan/held', async (request, reply) => {
-    const { cluster: named, limit: listed } = askedOf(request)
-    const limit = limitOf(listed)
-    const [only, second] = namedClusters(await clusters.all(), clusterMarked(request) ?? named)
-    if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
-    if (second !== undefined) {
-      const names = namedClusters(await clusters.all(), named).map(labelOf)
-      throw new Problem(
-        400,
-        `several clusters are known, add --cluster with one of them: ${names.toSorted().join(', ')}`,
-      )
-    }
+    const limit = limitOf(askedOf(request)['limit'])
+    const only = onlyOf(namedClusters(await clusters.all(), namedIn(request)))
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) => {
       return await oneAtATime(request, async () => {
@@ -364,8 +357,24 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   })
 }
 
+/** By another process, or by who asks. */
+export function namedIn(request: FastifyRequest): string | undefined {
+  return clusterMarked(request) ?? askedOf(request)['cluster']
+}
+
+/** Of a question about one cluster. */
+export function onlyOf<T extends ClusterRef>([only, second, ...more]: readonly T[]): T {
+  if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
+  if (second === undefined) return only
+  const names = [only, second, ...more].map(labelOf)
+  throw new Problem(
+    400,
+    `several clusters are known, add --cluster with one of them: ${names.toSorted().join(', ')}`,
+  )
+}
+
 /** Who may not see the whole graph asks of one namespace, and sees what may be listed there. */
-async function heldScope(access: Access, request: FastifyRequest): Promise<HeldScope> {
+export async function heldScope(access: Access, request: FastifyRequest): Promise<HeldScope> {
   const { cluster, namespace } = askedOf(request)
   const isWhole = await access.mayAll(request)
   if (!isWhole && (cluster === undefined || !namespace)) await access.graph(request)
@@ -373,8 +382,8 @@ async function heldScope(access: Access, request: FastifyRequest): Promise<HeldS
 }
 
 /** The list of clusters is shown only to users who may see the whole graph. */
-async function heldClusters(
-  { access, clusters }: QuestionParts,
+export async function scopedClusters(
+  { access, clusters }: Pick<QuestionParts, 'access' | 'clusters'>,
   request: FastifyRequest,
   { isWhole }: HeldScope,
 ): Promise<ReturnType<typeof namedClusters>> {
@@ -479,16 +488,16 @@ function limitOf(text: string = `${PLAN_LISTED}`): number {
   return Math.min(Number(text), PLAN_LISTED_MOST)
 }
 
-type InTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>
+export type InTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>
 
 /** Runs one after the other, each client's in turn. */
-function inTurn(name: string, cuts: Cuts): InTurn {
+export function inTurn(name: string, cuts: Cuts): InTurn {
   const queue = new FairQueue({ cap: { name, ...WAITING }, atOnce: 1, ofOne: 1, cuts })
   return async (request, work) => await queue.run(clientOf(request), work)
 }
 
 /** Between graph processes. */
-function json(answer: unknown): unknown {
+export function json(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, plain))
 }
 

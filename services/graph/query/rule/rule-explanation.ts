@@ -1,0 +1,137 @@
+/**
+ * What a rule says of one object: which of its terms hold, and when it is due.
+ *
+ * What must stay true: each term is decided by the code that decides about the object
+ * (core/judge/rule.ts). What was not read is null, and never false.
+ */
+import { caseOf, duenessOf, isMatch, isTrue, textOf } from '../../../../core/judge/rule.ts'
+import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/field-path.ts'
+import type { Node } from '../../../../core/model/node.ts'
+import type { ObjectMeta, Pair } from '../../../../core/model/object.ts'
+import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/model/rule.ts'
+import type { RuleExplanation } from '../../api/answer-schema.ts'
+import type { Unshaped } from '../../api/document.ts'
+import { judgedOf } from '../answer/judged.ts'
+import type { View } from '../view/view.ts'
+import {
+  caseText,
+  exceptNamespacesText,
+  fieldText,
+  inNamespacesText,
+  kindText,
+  termText,
+} from './rule-text.ts'
+
+export type ExplainedObject = NonNullable<Unshaped<RuleExplanation>['object']>
+
+type ExplainedTerm = ExplainedObject['terms'][number]
+
+export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
+  const { object } = node
+  const unreadBecause = unreadText(view, node)
+  const isRead = unreadBecause === ''
+  const { group, kind, namespace, name, uid } = object
+  const now = view.facts.state?.now ?? 0
+  const isAbout = rule.match.kinds.some((each) => each.group === group && each.kind === kind)
+  const dueness = isRead && isAbout ? duenessOf(rule, object, now) : null
+  const terms = termsOf(rule, object, { isRead, now })
+  const isOut = terms.some((each) => each.isTrue === false)
+  return {
+    ...{ group, kind, namespace, name, uid, isRead, unreadBecause },
+    isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
+    dueAt: dueness?.at ?? null,
+    isDue: dueness !== null && dueness.at <= now,
+    terms,
+    cases: rule.cases.map((each) => {
+      const found = isRead ? caseOf(rule, each, object) : null
+      return {
+        what: caseText(each),
+        terms: each.fields.map((term) => {
+          const fields = object.projected?.fields ?? []
+          return explainedTerm(fieldText(term), term, fields, isRead)
+        }),
+        dueAt: found?.at ?? null,
+        because: found?.because ?? '',
+      }
+    }),
+    ...judgedOf(node),
+  }
+}
+
+/** Empty where it was read with all that rules of its kind read. */
+function unreadText({ facts }: View, { object }: Node): string {
+  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  if (ofKind === null || isReadFor(object, ofKind)) return ''
+  if (object.projected?.reads === BEYOND_READS) {
+    return `its fields take more than ${MOST_PROJECTED} characters together, so no rule decides about it`
+  }
+  return 'what rules of its kind read was not read of it yet, so nothing is decided about it'
+}
+
+interface Reading {
+  readonly isRead: boolean
+  /** Log time. */
+  readonly now: number
+}
+
+function termsOf(
+  { match }: Rule,
+  object: ObjectMeta,
+  { isRead, now }: Reading,
+): readonly ExplainedTerm[] {
+  const { kinds, namespaces, exceptNamespaces, labels, annotations, expression } = match
+  const isKind = kinds.some(({ group, kind }) => group === object.group && kind === object.kind)
+  const known = (what: string, is: boolean | null, value: string): ExplainedTerm => {
+    return { what, isTrue: is, value }
+  }
+  const isOnly = (rest: Partial<Rule['match']>): boolean =>
+    isMatch({ ...NOTHING, kinds, ...rest }, object, now)
+  return [
+    known(kinds.map(kindText).join(' or '), isKind, object.kind),
+    ...(namespaces.length === 0
+      ? []
+      : [known(inNamespacesText(namespaces), isOnly({ namespaces }), object.namespace)]),
+    ...(exceptNamespaces.length === 0
+      ? []
+      : [
+          known(
+            exceptNamespacesText(exceptNamespaces),
+            isOnly({ exceptNamespaces }),
+            object.namespace,
+          ),
+        ]),
+    ...labels.map((term) => explainedTerm(termText('label', term), term, object.labels, isRead)),
+    ...annotations.map((term) => {
+      return explainedTerm(termText('annotation', term), term, object.annotations, isRead)
+    }),
+    ...(expression === null
+      ? []
+      : [
+          {
+            what: `where ${expression.source}`,
+            isTrue: isRead ? isOnly({ expression }) : null,
+            value: null,
+          },
+        ]),
+  ]
+}
+
+const NOTHING: Rule['match'] = {
+  kinds: [],
+  namespaces: [],
+  exceptNamespaces: [],
+  labels: [],
+  annotations: [],
+  expression: null,
+}
+
+function explainedTerm(
+  what: string,
+  term: Term,
+  pairs: readonly Pair[],
+  isRead: boolean,
+): ExplainedTerm {
+  if (!isRead) return { what, isTrue: null, value: null }
+  const value = textOf(pairs, term.key)
+  return { what, isTrue: isTrue(term, value), value: value ?? null }
+}

@@ -1,0 +1,142 @@
+/**
+ * A rule in words for people.
+ *
+ * What must stay true: made of the rule alone, and of all of it, so two rules that decide otherwise
+ * do not read alike. A sentence is never read back.
+ *
+ * Not here: what a rule says of one object (rule-explanation.ts).
+ */
+import { durationText } from '../../../../core/judge/rule.ts'
+import type { GroupKind } from '../../../../core/model/object.ts'
+import type {
+  Rule,
+  RuleCase,
+  RuleLimit,
+  RuleMatch,
+  Term,
+  TimeSource,
+  WaitSource,
+} from '../../../../core/model/rule.ts'
+
+/** One sentence. */
+export function ruleText(rule: Rule): string {
+  const { match, cases, propagationPolicy, forMs, warnMs, limit } = rule
+  const what = match.kinds.map(kindText).join(', ')
+  const when = cases.map(caseText).join(', or ')
+  const where = termsOf(match).map((each) => `, ${each}`)
+  const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
+  const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
+  const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
+  return `${what}, ${when}${where.join('')}${throughout}${how}${warned}${limitText(limit)}.`
+}
+
+const HOW = {
+  Foreground: 'their dependents first',
+  Orphan: 'their dependents left',
+  Background: '',
+}
+
+/** Jobs (batch). */
+export function kindText({ group, kind }: GroupKind): string {
+  return group === '' ? pluralOf(kind) : `${pluralOf(kind)} (${group})`
+}
+
+/** `Ingresses`, `NetworkPolicies`. */
+function pluralOf(kind: string): string {
+  if (/[^aeiou]y$/.test(kind)) return `${kind.slice(0, -1)}ies`
+  return /(s|x|ch|sh)$/.test(kind) ? `${kind}es` : `${kind}s`
+}
+
+/** But for its kinds: all of them hold for an object that the rule is about. */
+export function termsOf(match: RuleMatch): readonly string[] {
+  const { namespaces, exceptNamespaces, labels, annotations, expression } = match
+  return [
+    ...(namespaces.length === 0 ? [] : [inNamespacesText(namespaces)]),
+    ...(exceptNamespaces.length === 0 ? [] : [exceptNamespacesText(exceptNamespaces)]),
+    ...labels.map((term) => termText('label', term)),
+    ...annotations.map((term) => termText('annotation', term)),
+    ...(expression === null ? [] : [`where ${expression.source}`]),
+  ]
+}
+
+export function inNamespacesText(namespaces: readonly string[]): string {
+  return namespaces.length === 1
+    ? `in namespace ${namespaces[0]}`
+    : `in namespaces ${anyOf(namespaces)}`
+}
+
+export function exceptNamespacesText(namespaces: readonly string[]): string {
+  return `not in ${namespaces.length === 1 ? 'namespace' : 'namespaces'} ${anyOf(namespaces)}`
+}
+
+/** Of a label or an annotation. */
+export function termText(what: 'label' | 'annotation', { key, operator, values }: Term): string {
+  switch (operator) {
+    case 'in':
+      return `with ${what} ${key}=${anyOf(values)}`
+    case 'not-in':
+      return `without ${what} ${key}=${anyOf(values)}`
+    case 'exists':
+      return `with ${what} ${key}`
+    case 'absent':
+      return `without ${what} ${key}`
+  }
+}
+
+/** Of a field. */
+export function fieldText({ key, operator, values }: Term): string {
+  switch (operator) {
+    case 'in':
+      return `${key} is ${anyOf(values)}`
+    case 'not-in':
+      return `${key} is not ${anyOf(values)}`
+    case 'exists':
+      return `${key} is set`
+    case 'absent':
+      return `${key} is not set`
+  }
+}
+
+export function caseText({ fields, since, after }: RuleCase): string {
+  const time = timeText(since, after)
+  return fields.length === 0 ? time : `${time} where ${fields.map(fieldText).join(' and ')}`
+}
+
+function timeText(since: TimeSource, after: WaitSource): string {
+  if (after.type === 'fixed' && after.ms === 0) {
+    return since.type === 'created' ? 'as soon as they are created' : `from ${sourceText(since)} on`
+  }
+  return `${waitText(after)} after ${sourceText(since)}`
+}
+
+function sourceText(since: TimeSource): string {
+  switch (since.type) {
+    case 'created':
+      return 'they are created'
+    case 'field':
+      return since.path
+    case 'annotation':
+      return `the time in annotation ${since.key}`
+  }
+}
+
+function waitText(after: WaitSource): string {
+  switch (after.type) {
+    case 'fixed':
+      return durationText(after.ms)
+    case 'seconds':
+      return `as many seconds as ${after.path} has`
+    case 'duration':
+      return `the duration in annotation ${after.annotation}`
+  }
+}
+
+function limitText(limit: RuleLimit | null): string {
+  if (limit === null) return ''
+  const share = limit.percent === 0 ? '' : `, or ${limit.percent} % of the kind,`
+  return `; all of it is held where more than ${limit.perHour}${share} become due within an hour`
+}
+
+function anyOf(values: readonly string[]): string {
+  return values.join(' or ')
+}
