@@ -30,8 +30,8 @@ import type { Hold, Node, Verdict } from './model/node.ts'
 import { admissionOf, nodePhase } from './model/node.ts'
 import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
-import type { Rule } from './model/rule.ts'
-import { isEnforced } from './model/rule.ts'
+import type { Rule } from './model/rule/rule.ts'
+import { isEnforced } from './model/rule/rule.ts'
 import type { ClusterState } from './model/state.ts'
 
 /**

@@ -17,8 +17,8 @@ import type { CommandSettled, Event } from './model/event.ts'
 import { EMPTY_SET } from './model/hash.ts'
 import type { Preset } from './model/policy.ts'
 import { policyFor } from './model/policy.ts'
-import type { Rule } from './model/rule.ts'
-import { ruleDigest } from './model/rule.ts'
+import type { Rule } from './model/rule/rule.ts'
+import { ruleDigest } from './model/rule/rule.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
 const OUTCOMES: readonly CommandSettled['outcome'][] = [

@@ -4,7 +4,7 @@
  * What must stay true: it is about objects that the workload makes (workload.ts), and about nothing
  * of a user's.
  */
-import type { Rule } from '../core/model/rule.ts'
+import type { Rule } from '../core/model/rule/rule.ts'
 
 export const RULE_NAME = 'old-summaries'
 export const SUMMARY_LABELS = { app: 'report', 'playground.kinfold.dev/part': 'summary' } as const

@@ -13,7 +13,7 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/stri
 import { after, before, describe, test } from 'node:test'
 import type { Target } from '../core/model/command.ts'
 import { compareVersions, type ObjectMeta } from '../core/model/object.ts'
-import type { KindReads } from '../core/model/rule.ts'
+import type { KindReads } from '../core/model/rule/rule.ts'
 import {
   type Cluster,
   ClusterError,

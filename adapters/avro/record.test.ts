@@ -61,7 +61,7 @@ import type {
   Term,
   TimeSource,
   WaitSource,
-} from '../../core/model/rule.ts'
+} from '../../core/model/rule/rule.ts'
 import type {
   CheckedList,
   DefinitionSpan,

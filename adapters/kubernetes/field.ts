@@ -5,17 +5,17 @@
  * Nothing of a Secret is read but its type and the expiration of a bootstrap token, whatever a rule
  * says. Only an object's own properties count, and no value is longer than the caps.
  *
- * Not here: which fields rules read (core/model/rule.ts), labels and annotations (meta.ts).
+ * Not here: which fields rules read (core/model/rule/rule.ts), labels and annotations (meta.ts).
  */
 import { X509Certificate } from 'node:crypto'
+import type { GroupKind, Pair } from '../../core/model/object.ts'
 import {
   type FieldPath,
   MOST_PROJECTED,
   type PathStep,
   readPath,
-} from '../../core/model/field-path.ts'
-import type { GroupKind, Pair } from '../../core/model/object.ts'
-import type { KindReads } from '../../core/model/rule.ts'
+} from '../../core/model/rule/field-path.ts'
+import type { KindReads } from '../../core/model/rule/rule.ts'
 import { type Projection, readsIn } from '../../ports/record/projection.ts'
 import { isJson, type Json } from './json.ts'
 

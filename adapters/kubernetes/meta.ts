@@ -12,7 +12,6 @@
  */
 
 import { createHash } from 'node:crypto'
-import { BEYOND_READS } from '../../core/model/field-path.ts'
 import {
   groupOf,
   type ObjectMeta,
@@ -20,7 +19,8 @@ import {
   type Pair,
   type Projected,
 } from '../../core/model/object.ts'
-import type { KindReads } from '../../core/model/rule.ts'
+import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
+import type { KindReads } from '../../core/model/rule/rule.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import {
   ANNOTATION_LENGTH,

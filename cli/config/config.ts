@@ -7,7 +7,7 @@
 import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import { makeDirectory } from '../../runtime/directory.ts'
 import type { TlsFiles } from '../../runtime/http/tls.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -9,7 +9,7 @@
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Policy } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import { EXIT, type ExitCode, ExitError } from '../../runtime/lifecycle.ts'
 import type { AuditResult } from '../../services/graph/audit/audit.ts'
 import type { RefoldParts } from '../../services/graph/audit/refold.ts'

@@ -30,7 +30,7 @@ import { isFinishing, isUnderWay } from '../model/node.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
-import { digestOf } from '../model/rule.ts'
+import { digestOf } from '../model/rule/rule.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 

@@ -12,7 +12,7 @@
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 import type { Node } from '../model/node.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule } from '../model/rule/rule.ts'
 import { shellWord, timeText } from '../model/text.ts'
 
 /**

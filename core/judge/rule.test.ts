@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { compileExpression } from '../../adapters/cel/compile.ts'
 import { object } from '../../testing/model/notation.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule } from '../model/rule/rule.ts'
 import { durationOf, timeOf } from '../model/text.ts'
 import { duenessOf, durationText, isLike } from './rule.ts'
 

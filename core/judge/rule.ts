@@ -5,7 +5,8 @@
  * absent: an object that was not read with all that the rules of its kind read is not decided
  * about, and a time or a number that cannot be read makes nothing due.
  *
- * Not here: whether it may be carried out now (admit/rule-hold.ts), what rules are (model/rule.ts).
+ * Not here: whether it may be carried out now (admit/rule-hold.ts), what rules are
+ * (model/rule/rule.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
@@ -19,8 +20,8 @@ import type {
   Term,
   TimeSource,
   WaitSource,
-} from '../model/rule.ts'
-import { isEnforced, isReadFor, rulesOfKind } from '../model/rule.ts'
+} from '../model/rule/rule.ts'
+import { isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'

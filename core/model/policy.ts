@@ -6,7 +6,7 @@
  * decided.
  */
 import type { GroupKind } from './object.ts'
-import type { Rule } from './rule.ts'
+import type { Rule } from './rule/rule.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'

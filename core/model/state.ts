@@ -19,7 +19,7 @@ import type {
 } from './object.ts'
 import type { KnownOwner } from './owner.ts'
 import type { BudgetClass, Policy, Protection } from './policy.ts'
-import type { EnforcedRule } from './rule.ts'
+import type { EnforcedRule } from './rule/rule.ts'
 
 export type StateValue =
   | Node

@@ -29,7 +29,7 @@ import {
 } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
-import { isReadFor, rulesOfKind } from '../model/rule.ts'
+import { isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'

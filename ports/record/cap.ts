@@ -9,9 +9,10 @@
  *
  * Not here: reading a server's answers (adapters/kubernetes/meta.ts).
  */
-import { BEYOND_READS } from '../../core/model/field-path.ts'
+
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import { FINALIZER_ORPHAN } from '../../core/model/object.ts'
+import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
 
 export const HOLD_REFERENCE: OwnerReference = {
   apiVersion: 'hold.kinfold.invalid/v1',

@@ -12,7 +12,7 @@ import type { Mark } from '../../core/model/mark.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import type { GroupKind } from '../../core/model/object.ts'
 import type { Protection } from '../../core/model/policy.ts'
-import { type KindReads, type Rule, readsOf } from '../../core/model/rule.ts'
+import { type KindReads, type Rule, readsOf } from '../../core/model/rule/rule.ts'
 import { readKeyValue, readSubject } from '../../core/model/subject.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 

@@ -18,7 +18,7 @@ import type {
   Uid,
 } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { FormerRecord } from './former-value.ts'
 import type { ChunkName } from './lineage.ts'
 import type { ListEdit } from './list-edit.ts'

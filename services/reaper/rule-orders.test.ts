@@ -4,7 +4,7 @@
 import { equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Rule, ruleDigest } from '../../core/model/rule.ts'
+import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
 import type { Entry } from '../../ports/log.ts'
 import { RULE_BOOK_KEY, ruleOrderKey } from '../../ports/record/control-key.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'

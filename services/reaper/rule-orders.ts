@@ -10,8 +10,8 @@
  * Not here: following the topic (control.ts), whether a rule matches an object (core/judge).
  */
 import type { CommandRule } from '../../core/model/command.ts'
-import type { Rule } from '../../core/model/rule.ts'
-import { digestOf } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
+import { digestOf } from '../../core/model/rule/rule.ts'
 import { shellWord } from '../../core/model/text.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'

@@ -5,7 +5,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { ObjectMeta } from '../../core/model/object.ts'
-import { type Rule, rulesOfKind } from '../../core/model/rule.ts'
+import { type Rule, rulesOfKind } from '../../core/model/rule/rule.ts'
 import { TOPICS, type Topic } from '../../ports/log.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'

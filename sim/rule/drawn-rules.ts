@@ -7,7 +7,7 @@
  * Not here: when an object is due (testing/model/rule-oracle.ts), who enforces a rule (person.ts).
  */
 import type { GroupKind } from '../../core/model/object.ts'
-import type { Rule, RuleCase, Term } from '../../core/model/rule.ts'
+import type { Rule, RuleCase, Term } from '../../core/model/rule/rule.ts'
 import type { Chance } from '../../testing/seeded.ts'
 
 const SECOND = 1_000

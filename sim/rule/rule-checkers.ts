@@ -8,8 +8,8 @@
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { Command } from '../../core/model/command.ts'
-import type { Rule } from '../../core/model/rule.ts'
-import { rulesOfKind } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
+import { rulesOfKind } from '../../core/model/rule/rule.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import { statesOf } from '../check/states.ts'

@@ -7,7 +7,7 @@
  * Not here: who enforces a rule again (person.ts).
  */
 import type { Policy } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import { seeded } from '../../testing/seeded.ts'
 import { startAll } from '../fault/configured.ts'
 import { siteOf } from '../fault/network-faults.ts'

@@ -5,7 +5,7 @@
 import { deepEqual, match } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { ruleDigest } from '../../core/model/rule.ts'
+import { ruleDigest } from '../../core/model/rule/rule.ts'
 import { ruleIn } from '../model/rule-notation.ts'
 import { GraphGroup, tell } from '../rig/graph-group.ts'
 import { eventsOf } from '../rig/task-rig.ts'

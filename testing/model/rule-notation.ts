@@ -6,7 +6,7 @@
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
  */
-import type { Rule, RuleCase, Term, TimeSource, WaitSource } from '../../core/model/rule.ts'
+import type { Rule, RuleCase, Term, TimeSource, WaitSource } from '../../core/model/rule/rule.ts'
 import { kindNotation } from './notation.ts'
 
 export function ruleIn(text: string): Rule {

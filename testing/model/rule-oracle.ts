@@ -6,7 +6,7 @@
  *
  * Not here: what holds an object, and which rule decides where several match.
  */
-import type { Rule, Term, TimeSource, WaitSource } from '../../core/model/rule.ts'
+import type { Rule, Term, TimeSource, WaitSource } from '../../core/model/rule/rule.ts'
 
 /** An object as a rule sees it, wherever it is from. */
 export interface RuledObject {

@@ -23,7 +23,7 @@ import type {
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import { type Mode, type Protection, policyFor } from '../../core/model/policy.ts'
-import { type Rule, ruleDigest } from '../../core/model/rule.ts'
+import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Produced } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'

@@ -15,7 +15,7 @@ import type {
   WarnObject,
 } from '../../core/model/command.ts'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
-import { type Rule, ruleDigest } from '../../core/model/rule.ts'
+import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
 import { ruleIn } from '../model/rule-notation.ts'
 
 export const CLUSTER = 'c1'

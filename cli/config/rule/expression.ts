@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module'
 import { extname } from 'node:path'
 import type { compileExpression } from '../../../adapters/cel/compile.ts'
-import type { RuleExpression } from '../../../core/model/rule.ts'
+import type { RuleExpression } from '../../../core/model/rule/rule.ts'
 import { bad } from '../setting.ts'
 
 /** Required, since a config is read at once: in the checkout a source, in a package compiled. */

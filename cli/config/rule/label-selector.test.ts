@@ -4,7 +4,7 @@
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Term } from '../../../core/model/rule.ts'
+import type { Term } from '../../../core/model/rule/rule.ts'
 import { isLabelKey, labelTerms } from './label-selector.ts'
 
 const GOOD: readonly (readonly [string, string])[] = [

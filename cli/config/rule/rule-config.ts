@@ -10,10 +10,10 @@
  */
 import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
 import { isLike } from '../../../core/judge/rule.ts'
-import { MOST_PROJECTED } from '../../../core/model/field-path.ts'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
-import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule.ts'
-import { readsOf } from '../../../core/model/rule.ts'
+import { MOST_PROJECTED } from '../../../core/model/rule/field-path.ts'
+import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule/rule.ts'
+import { readsOf } from '../../../core/model/rule/rule.ts'
 import { bad, oneOf, whole } from '../setting.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'

@@ -5,7 +5,7 @@
  * What must stay true: a config can only narrow what a built-in rule is about, but for namespaces
  * that the rule leaves out by default.
  */
-import type { RuleExpression, RuleMatch } from '../../../core/model/rule.ts'
+import type { RuleExpression, RuleMatch } from '../../../core/model/rule/rule.ts'
 import { bad, texts } from '../setting.ts'
 import { labelTerms } from './label-selector.ts'
 import { ruleKinds } from './rule-kind.ts'

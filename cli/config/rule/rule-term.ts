@@ -7,8 +7,8 @@
  *
  * Not here: labels, which are written as kubectl takes them (label-selector.ts).
  */
-import { readPath } from '../../../core/model/field-path.ts'
-import type { Term } from '../../../core/model/rule.ts'
+import { readPath } from '../../../core/model/rule/field-path.ts'
+import type { Term } from '../../../core/model/rule/rule.ts'
 import { bad, checkKey, flag } from '../setting.ts'
 import { isAnnotationKey } from './label-selector.ts'
 

@@ -4,7 +4,7 @@
  * What must stay true: a schema is the only place where its shape is written; its type is made of
  * it.
  *
- * Not here: the documents (answer-schema.ts), what rules are (core/model/rule.ts).
+ * Not here: the documents (answer-schema.ts), what rules are (core/model/rule/rule.ts).
  */
 import {
   CLUSTER,
@@ -30,7 +30,7 @@ import {
 } from './schema.ts'
 
 const KIND = { group: TEXT, kind: TEXT }
-/** `ruleDigest` (core/model/rule.ts). */
+/** `ruleDigest` (core/model/rule/rule.ts). */
 const RULE_DIGEST: Schema<string> = say(
   'Of the rule as it is: an order to enforce it names this one.',
   { type: 'string', pattern: '^[0-9a-f]{16,64}$' },

@@ -21,8 +21,8 @@ import type {
   Uid,
 } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
-import type { Rule } from '../../../core/model/rule.ts'
-import { isReadFor, rulesOfKind } from '../../../core/model/rule.ts'
+import type { Rule } from '../../../core/model/rule/rule.ts'
+import { isReadFor, rulesOfKind } from '../../../core/model/rule/rule.ts'
 import { SortedKeys } from '../../../ports/sorted-keys.ts'
 import { type DecodedFold, decodedFold } from './decoded-fold.ts'
 import { loadBaseBefore } from './reach.ts'

@@ -8,7 +8,7 @@ import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { finalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { factsOf } from '../../../core/graph/facts.ts'
 import type { Directive } from '../../../core/model/event.ts'
-import { ruleDigest } from '../../../core/model/rule.ts'
+import { ruleDigest } from '../../../core/model/rule/rule.ts'
 import { AppendTime } from '../../../ports/append-time.ts'
 import {
   pauseKey,

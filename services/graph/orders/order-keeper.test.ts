@@ -11,7 +11,7 @@ import { MemoryStore } from '../../../adapters/memory/store.ts'
 import type { Directive, PolicyChanged } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import { policyFor } from '../../../core/model/policy.ts'
-import { ruleDigest } from '../../../core/model/rule.ts'
+import { ruleDigest } from '../../../core/model/rule/rule.ts'
 import {
   PROTECT_POLICY_KEY,
   pauseKey,

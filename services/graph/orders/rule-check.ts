@@ -7,8 +7,8 @@
  * Not here: suspending, which is never refused; what an enforced rule deletes (core/judge/rule.ts).
  */
 import { policyOf } from '../../../core/graph/graph.ts'
-import type { Rule } from '../../../core/model/rule.ts'
-import { digestOf } from '../../../core/model/rule.ts'
+import type { Rule } from '../../../core/model/rule/rule.ts'
+import { digestOf } from '../../../core/model/rule/rule.ts'
 import { shellWord } from '../../../core/model/text.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'

@@ -23,8 +23,8 @@ import {
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
 import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
-import type { Rule } from '../../../core/model/rule.ts'
-import { rulesOfKind } from '../../../core/model/rule.ts'
+import type { Rule } from '../../../core/model/rule/rule.ts'
+import { rulesOfKind } from '../../../core/model/rule/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 

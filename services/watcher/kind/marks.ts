@@ -11,7 +11,7 @@
 
 import type { ClusterId, ResourceVersion } from '../../../core/model/object.ts'
 import type { Protection } from '../../../core/model/policy.ts'
-import type { Rule } from '../../../core/model/rule.ts'
+import type { Rule } from '../../../core/model/rule/rule.ts'
 import type { Entry, Log, Produced } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'

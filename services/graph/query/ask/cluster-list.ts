@@ -10,7 +10,7 @@
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/paused.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
-import { isEnforced } from '../../../../core/model/rule.ts'
+import { isEnforced } from '../../../../core/model/rule/rule.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
 import type { AnswerOf, Row } from '../../api/document.ts'

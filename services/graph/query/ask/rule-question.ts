@@ -11,7 +11,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { directivesOf, policyOf, type StateReader } from '../../../../core/graph/graph.ts'
 import { isLike } from '../../../../core/judge/rule.ts'
-import type { EnforcedRule, Rule } from '../../../../core/model/rule.ts'
+import type { EnforcedRule, Rule } from '../../../../core/model/rule/rule.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'

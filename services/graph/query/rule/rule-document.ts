@@ -9,7 +9,7 @@ import {
   orderOf,
   type Rule,
   readsOf,
-} from '../../../../core/model/rule.ts'
+} from '../../../../core/model/rule/rule.ts'
 import type { RuleExplanation } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { RuleDocument } from '../../api/rule-schema.ts'

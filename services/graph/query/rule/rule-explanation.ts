@@ -5,10 +5,10 @@
  * (core/judge/rule.ts). What was not read is null, and never false.
  */
 import { caseOf, duenessOf, isMatch, isTrue, textOf } from '../../../../core/judge/rule.ts'
-import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/field-path.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { ObjectMeta, Pair } from '../../../../core/model/object.ts'
-import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/model/rule.ts'
+import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/rule/field-path.ts'
+import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/model/rule/rule.ts'
 import type { RuleExplanation } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import { judgedOf } from '../answer/judged.ts'

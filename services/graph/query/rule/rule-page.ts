@@ -9,7 +9,7 @@
  * Not here: counting (rule-scan.ts), plans (query/plan).
  */
 import type { Node } from '../../../../core/model/node.ts'
-import type { Rule } from '../../../../core/model/rule.ts'
+import type { Rule } from '../../../../core/model/rule/rule.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { RulePlan } from '../../api/answer-schema.ts'
 import type { Row, Unshaped } from '../../api/document.ts'

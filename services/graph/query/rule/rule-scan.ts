@@ -10,8 +10,8 @@
 import { currentRun } from '../../../../core/admit/rule-hold.ts'
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { duenessOf, isLike, isMatch } from '../../../../core/judge/rule.ts'
-import { BEYOND_READS } from '../../../../core/model/field-path.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
+import { BEYOND_READS } from '../../../../core/model/rule/field-path.ts'
 import {
   isReadFor,
   type KindReads,
@@ -19,7 +19,7 @@ import {
   type Rule,
   readsOf,
   rulesOfKind,
-} from '../../../../core/model/rule.ts'
+} from '../../../../core/model/rule/rule.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { RuleCountsDocument } from '../../api/rule-schema.ts'
 import { NONE_HELD } from '../../fold/tally.ts'

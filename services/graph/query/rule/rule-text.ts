@@ -16,7 +16,7 @@ import type {
   Term,
   TimeSource,
   WaitSource,
-} from '../../../../core/model/rule.ts'
+} from '../../../../core/model/rule/rule.ts'
 
 /** One sentence. */
 export function ruleText(rule: Rule): string {

@@ -9,8 +9,8 @@
  * Not here: whether a rule matches an object (judge/rule.ts), how rules are written by people
  * (cli/config), how fields are read from an object (adapters/kubernetes).
  */
-import { hash64 } from './hash.ts'
-import type { GroupKind, ObjectMeta, PropagationPolicy } from './object.ts'
+import { hash64 } from '../hash.ts'
+import type { GroupKind, ObjectMeta, PropagationPolicy } from '../object.ts'
 
 export interface Rule {
   /** Unique in a policy: a DNS label. */

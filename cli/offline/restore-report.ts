@@ -13,7 +13,7 @@ import {
   type PlannedReference,
   type Step,
 } from '../../services/restore/restore-step.ts'
-import { listed } from './restore-advice.ts'
+import { listed } from '../print/restore-advice.ts'
 import {
   documentOf,
   MAKES_ITS_OWN,
@@ -21,9 +21,9 @@ import {
   type Restore,
   timeOf,
   WHAT_IS_ARCHIVED,
-} from './restore-document.ts'
-import { lineOf } from './terminal.ts'
-import { yaml } from './yaml.ts'
+} from '../print/restore-document.ts'
+import { lineOf } from '../print/terminal.ts'
+import { yaml } from '../print/yaml.ts'
 
 export const RESTORE_OUTPUTS = ['text', 'json', 'yaml'] as const
 
