@@ -5,7 +5,7 @@
  * What must stay true: what is enforced is what was shown: the order names the digest of the rule
  * that this very command printed, or that its user gives.
  *
- * Not here: what answers look like (print/rule-text.ts), how a rule is written (config), what needs
+ * Not here: what answers look like (rule-text.ts), how a rule is written (config), what needs
  * no running Kinfold (offline/rules.ts).
  */
 import type { Command } from 'commander'
@@ -15,15 +15,6 @@ import type { RulePlan } from '../answer.ts'
 import { bad } from '../config/setting.ts'
 import { answerOn, isYes } from '../print/confirm.ts'
 import { outputOf } from '../print/output.ts'
-import {
-  EXPLAIN_OUTPUTS,
-  explanationText,
-  LIST_OUTPUTS,
-  listText,
-  PLAN_OUTPUTS,
-  planText,
-  releaseText,
-} from '../print/rule-text.ts'
 import { lineOf } from '../print/terminal.ts'
 import type { ClientFlags, ObjectFlags, ScopeFlags, Server } from '../reach/client.ts'
 import {
@@ -36,6 +27,15 @@ import {
 } from '../reach/client.ts'
 import { clusterScopeOf, questionOf } from '../reach/scope.ts'
 import { give } from './directive.ts'
+import {
+  EXPLAIN_OUTPUTS,
+  explanationText,
+  LIST_OUTPUTS,
+  listText,
+  PLAN_OUTPUTS,
+  planText,
+  releaseText,
+} from './rule-text.ts'
 
 /** Of one page; a plan that is printed has as many pages as it takes. */
 const PAGE = 500

@@ -11,10 +11,10 @@ import type {
   RuleList,
   RulePlan,
 } from '../answer.ts'
-import { structured } from './output.ts'
-import { table, time, timeAhead } from './table.ts'
-import { lineOf } from './terminal.ts'
-import { countOf, objectName } from './word.ts'
+import { structured } from '../print/output.ts'
+import { table, time, timeAhead } from '../print/table.ts'
+import { lineOf } from '../print/terminal.ts'
+import { countOf, objectName } from '../print/word.ts'
 
 export const LIST_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 export const PLAN_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
