@@ -2,9 +2,9 @@
  * A rule in a line of notation: `NAME KIND SECONDS [MARK …]`: objects of that kind are deleted so
  * many seconds after their creation.
  *
- * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`, `no-label:KEY`,
- * `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`, `since:PATH`,
- * `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
+ * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
+ * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
+ * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
  */
 import type { Rule, RuleCase, Term, TimeSource, WaitSource } from '../../core/model/rule.ts'
 import { kindNotation } from './notation.ts'
