@@ -184,6 +184,8 @@ export const EXPECTED: Rows = {
     'Protection counts from the record on, and under `guarded` for ten minutes after it ended.',
   kill: 'A new process goes on from the log.',
   protect: 'Protected objects stay.',
+  rule: 'It is deleted once, at the version that was judged.',
+  'rule enforced': 'What is due by the rule is judged again.',
   'rule suspended':
     'Nothing is deleted by it from two seconds after that on, and what is due is once it is enforced again.',
   'rule changed': 'A rule that is another by now is in dry run until an order enforces it.',
