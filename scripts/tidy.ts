@@ -147,7 +147,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
   sim: [...SIM, 'sim'],
   // Beside the rooms: the parts of a world, and what runs one.
-  ...rooms('sim', ['fault', 'check', 'small', 'seeds', 'broken'], [...SIM, 'sim/*']),
+  ...rooms('sim', ['rule', 'fault', 'check', 'small', 'seeds', 'broken'], [...SIM, 'sim/*']),
   cli: [...BESIDE_CLI, 'cli'],
   ...rooms(
     'cli',

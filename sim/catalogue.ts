@@ -14,7 +14,7 @@ type Rows = Readonly<Record<string, string>>
 
 export const SAFETY: Rows = {
   I1: 'No DELETE takes effect on an object that has, at that moment on the API server, an owner reference to a live owner in legal scope, or to one that orphans its dependents. A live owner that waits for this object does not count.',
-  I2: 'No DELETE takes effect on an object without owner references.',
+  I2: 'No DELETE takes effect on an object without owner references, but by a rule (I39).',
   I3: 'The uid that is removed is the uid that was commanded.',
   I4: 'Every mutating call carries its guard: a DELETE both preconditions, uid and resourceVersion; a patch a test of the uid and of each entry that it removes. A DELETE has an explicit propagation policy. A collection is never deleted.',
   I5: 'Only an answer that proves an absence counts as one: a Status with reason NotFound and the details that were asked for, or an object with another uid at these coordinates. Every other answer means unknown, and unknown never deletes.',
@@ -26,6 +26,7 @@ export const SAFETY: Rows = {
   I11: 'From what began a deletion (a person deleted the owner, or the object appeared after that) to its effect, no less than the hold passes; other references, or an owner that returns, begin the hold again. An object that was created after the deletion of its owner was observed waits as with evidence `not-found`. What waits for approval is deleted only as it was shown, within an hour after the approval.',
   I12: 'Unless the mode is `enforce`, no object changes. Calls that `dry-run` makes are dry runs of the API server.',
   I13: 'Two seconds after a pause is on the log no mutating call is sent any more.',
+  I39: 'A rule deletes an object only if that object, at just the version that was judged, is due by it, has been for as long as the rule demands, and an order enforces the rule as it decided; two seconds after the order is taken back nothing is sent. Of what becomes due within an hour it deletes no more than its limit. The graph has of each object what rules read of it, and when faults stop, what is due is deleted, unless the graph says what holds it.',
   I14: 'Where archiving is on, the object is in the archive before its DELETE takes effect.',
 }
 
@@ -81,6 +82,9 @@ export const NOT_DRAWN: Rows = {
   F92: 'a budget or an open breaker is forgotten at a restart, or counted apart by two processes',
   F96: 'a forged or altered record is in the commands',
   F99: 'programs of two versions fold one log during an upgrade',
+  rule: 'an object is due by a rule that an order enforces',
+  'rule enforced':
+    'a person orders that a rule is enforced, and again where a partition or `orders` lost that',
 }
 
 /** The required result after each fault. */
@@ -180,6 +184,15 @@ export const EXPECTED: Rows = {
     'Protection counts from the record on, and under `guarded` for ten minutes after it ended.',
   kill: 'A new process goes on from the log.',
   protect: 'Protected objects stay.',
+  rule: 'It is deleted once, at the version that was judged.',
+  'rule enforced': 'What is due by the rule is judged again.',
+  'rule suspended':
+    'Nothing is deleted by it from two seconds after that on, and what is due is once it is enforced again.',
+  'rule changed': 'A rule that is another by now is in dry run until an order enforces it.',
+  'rule raised':
+    'The DELETE names the version that was judged, so the server refuses it; the object is judged anew.',
+  'rule fought':
+    'After the second object that was made again the rule deletes no more of that controller.',
   tenant:
     'Its objects are decided like all others; no record does more work for it than for anybody (I35), others wait no longer (I36), and its bytes and live GETs are bounded (I37, I38).',
 }

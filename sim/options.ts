@@ -94,7 +94,7 @@ const BURSTS = 30
  * Worlds of smaller seeds serve every kind, most of which are unused; those from here on cost two
  * thirds.
  */
-export const NARROW_FROM = 100_000
+const NARROW_FROM = 100_000
 /** Kinds that users create, and kinds that Kinfold itself reads and writes. */
 const USED_KINDS = [
   ...['configmaps', 'secrets', 'replicasets', 'persistentvolumes', 'namespaces'],

@@ -12,11 +12,11 @@ import { approvalCheckers } from '../fault/approvals.ts'
 import { assignmentCheckers } from '../fault/assignments.ts'
 import { configCheckers } from '../fault/configured.ts'
 import type { Checker } from '../model.ts'
-import { ruleCheckers } from '../rule/rule-checkers.ts'
 import { byteCheckers } from './byte-checkers.ts'
 import { costCheckers } from './cost-checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
 import { restCheckers } from './rest-checkers.ts'
+import { ruleCheckers } from './rule-checkers.ts'
 import { safeguardCheckers } from './safeguard-checkers.ts'
 
 export const CHECKERS: readonly Checker[] = [

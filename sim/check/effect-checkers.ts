@@ -10,7 +10,7 @@ import type { OrphanDependent, RemoveFinalizer } from '../../core/model/command.
 import type { Codec } from '../../ports/record/codec.ts'
 import type { Checker, World } from '../model.ts'
 import { objectionTo } from '../oracle.ts'
-import { mayBeByOwners, objectionTo as objectionByRule, ruleBehind } from '../rule/rule-checkers.ts'
+import { mayBeByOwners, objectionTo as objectionByRule, ruleBehind } from '../rule/rule-law.ts'
 import { stamp } from '../trace.ts'
 import { CANARY, KEEP } from '../workload.ts'
 

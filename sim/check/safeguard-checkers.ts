@@ -13,7 +13,7 @@ import type { DeleteObject } from '../../core/model/command.ts'
 import type { Archived } from '../../ports/record/service-record.ts'
 import { isApproved } from '../fault/approvals.ts'
 import type { Checker, EffectSeen, World } from '../model.ts'
-import { ruleBehind, ruledSinceMs } from '../rule/rule-checkers.ts'
+import { ruleBehind, ruledSinceMs } from '../rule/rule-law.ts'
 import { CANARY } from '../workload.ts'
 
 const WINDOW_MS = 600_000

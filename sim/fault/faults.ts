@@ -10,7 +10,6 @@
 
 import type { Fault, World } from '../model.ts'
 import type { ScheduledFault } from '../options.ts'
-import { ruleFaults } from '../rule/rule-faults.ts'
 import type { Users } from '../workload.ts'
 import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
@@ -19,6 +18,7 @@ import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
 import { processFaults } from './process-faults.ts'
+import { ruleFaults } from './rule-faults.ts'
 import { streamFaults } from './stream-faults.ts'
 import { tenantFaults } from './tenant.ts'
 

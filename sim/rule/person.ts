@@ -48,12 +48,21 @@ function personOf(world: World): Person {
 export function beginLooking(world: World): void {
   if (world.options.policy.rules.length === 0) return
   const look = (): void => {
-    for (const rule of world.policy.rules) {
-      if (personOf(world).wanted.has(rule.name) && isMissing(world, rule)) void enforce(world, rule)
-    }
+    void giveMissing(world)
     world.time.at(world.time.monotonicMs() + LOOK_MS, look)
   }
   world.time.at(LOOK_MS, look)
+}
+
+/** What a partition does not have, and what `orders` has lost (F39). */
+async function giveMissing(world: World): Promise<void> {
+  const latest = await world.broker.log.latest('orders', 0)
+  for (const rule of world.policy.rules) {
+    const value = latest.find(({ key }) => key === ruleOrderKey(rule.name))?.value
+    const order = value == null ? undefined : world.codec.decode(value)
+    const isLost = order?.type !== 'RuleOrder' || order.digest !== ruleDigest(rule)
+    if (wants(world, rule.name) && isMissing(world, rule, isLost)) await enforce(world, rule)
+  }
 }
 
 export function wants(world: World, name: string): boolean {
@@ -72,8 +81,8 @@ export async function suspend(world: World, name: string): Promise<void> {
   await give(world, 'suspend-rule', name, '')
 }
 
-/** All partitions have the rule as it is, and one of them not the order. */
-function isMissing(world: World, rule: Rule): boolean {
+/** All partitions have the rule as it is, and one of them, or `orders`, not the order. */
+function isMissing(world: World, rule: Rule, isLost: boolean): boolean {
   const digest = ruleDigest(rule)
   let isThere = true
   for (let partition = 0; partition < world.broker.partitions; partition++) {
@@ -86,15 +95,11 @@ function isMissing(world: World, rule: Rule): boolean {
     if (!policy.policy.rules.some((each) => ruleDigest(each) === digest)) return false
     isThere &&= isIn(directives as Directives | undefined, rule.name, digest)
   }
-  return !isThere || lastOrder(world, rule.name) !== digest
+  return !isThere || isLost
 }
 
 function isIn(directives: Directives | undefined, name: string, digest: string): boolean {
   return directives?.rules.some((each) => each.name === name && each.digest === digest) ?? false
-}
-
-function lastOrder(world: World, name: string): string {
-  return personOf(world).orders.get(name)?.at(-1)?.digest ?? ''
 }
 
 async function give(

@@ -12,7 +12,7 @@ import { isOfLivingOwners, objectOf } from '../oracle.ts'
 import type { Site } from '../site.ts'
 import { TENANT } from '../workload.ts'
 import { wants } from './person.ts'
-import { ruledObject, waitMsOf } from './rule-checkers.ts'
+import { ruledObject, waitMsOf } from './rule-law.ts'
 
 /** From when it may be deleted until it is, where nothing is amiss. */
 const SOON_MS = 3 * 60_000

@@ -1,21 +1,24 @@
 /**
- * Checkers of rules: what one deletes, and that it deletes what it should (I39).
+ * The law of rules over a simulated server: whether one may delete an object, by the object itself
+ * and the orders on the log.
  *
- * What must stay true: the whole truth is the API server's object and the orders on the log; when an
- * object is due is computed anew (testing/model/rule-oracle.ts).
+ * What must stay true: when an object is due is computed anew (testing/model/rule-oracle.ts);
+ * nothing here is of the graph.
  *
- * Not here: who enforces rules (person.ts), safeguards of any deletion (../check/).
+ * Not here: who enforces rules (person.ts), when that is checked (../check/rule-checkers.ts).
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { Command } from '../../core/model/command.ts'
+<<<<<<< HEAD:sim/rule/rule-checkers.ts
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { rulesOfKind } from '../../core/model/rule/rule.ts'
+=======
+import type { Rule } from '../../core/model/rule/rule.ts'
+>>>>>>> s24-sim:sim/rule/rule-law.ts
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
-import { statesOf } from '../check/states.ts'
-import type { Checker, EffectSeen, World } from '../model.ts'
-import { TENANT } from '../workload.ts'
-import { enforcedSinceMs, noteOrder, ruleOf, wasEnforced } from './person.ts'
+import type { EffectSeen, World } from '../model.ts'
+import { enforcedSinceMs, ruleOf, wasEnforced } from './person.ts'
 
 /** From when it is due until it may be deleted; what is said ahead is said before that. */
 export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
@@ -50,7 +53,8 @@ function commandsFor(world: World, cluster: string, uid: string): Commanded {
   return known
 }
 
-function note(world: World, command: Command): void {
+/** A command on the log. */
+export function noteCommand(world: World, command: Command): void {
   if (command.type !== 'DeleteObject' || command.mode !== 'enforce') return
   const { cluster, target, rule } = command
   const known = commandsFor(world, cluster, target.uid)
@@ -83,38 +87,6 @@ export function ruledSinceMs(world: World, cluster: string, before: ApiObject): 
 export function mayBeByOwners({ world, site, before }: Seen): boolean {
   return commandsFor(world, site.id, before.metadata.uid).isByOwners
 }
-
-export const ruleCheckers: readonly Checker[] = [
-  {
-    invariant:
-      'I39: a rule deletes what is due by it at just that version, while an order enforces it, and has its guards',
-    appended: (world, { topic, records }) => {
-      for (const { value } of topic === 'commands' || topic === 'orders' ? records : []) {
-        const record = value === null ? undefined : world.codec.decode(value)
-        if (record?.type === 'DeleteObject') note(world, record)
-        if (record?.type === 'RuleOrder') noteOrder(world, record)
-      }
-      return ''
-    },
-    effect: (seen) => {
-      const rule = ruleBehind(seen)
-      if (rule === undefined || mayBeByOwners(seen)) return ''
-      seen.world.reached('rule')
-      return objectionTo(seen, rule)
-    },
-  },
-  {
-    invariant: 'I39: within an hour a rule deletes no more than its limit of what became due then',
-    effect: (seen) => {
-      const rule = ruleBehind(seen)
-      return rule?.limit == null || mayBeByOwners(seen) ? '' : overLimit(seen, rule)
-    },
-  },
-  {
-    invariant: 'I39: the graph has of each object what rules read of it, as the API server has it',
-    rest: async (world) => (world.policy.rules.length === 0 ? [] : await misread(world)),
-  },
-]
 
 /** Why the rule may not delete it; empty when it may. */
 export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: Rule): string {
@@ -167,7 +139,7 @@ function fieldIn(object: ApiObject, path: string): string | undefined {
 const DELETED = new WeakMap<World, Map<string, number[]>>()
 
 /** Of what became due since the last order: more was seen by who gave that. */
-function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
+export function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
   const { limit } = rule
   const dueMs = dueMsOf(rule, ruledObject(before))
   const orderedMs = world.time.now() - world.time.monotonicMs() + enforcedSinceMs(world, rule)
@@ -182,43 +154,4 @@ function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
   const sizes = kinds.map(({ group, kind }) => site.sizeOf(group, kind))
   const most = Math.max(limit.perHour, Math.floor((Math.max(...sizes) * limit.percent) / 100))
   return together > most ? `${together} by rule ${rule.name}, whose limit is ${most} (I39)` : ''
-}
-
-async function misread(world: World): Promise<readonly string[]> {
-  const complaints: string[] = []
-  const nodes = new Map((await statesOf(world)).flatMap((entries) => [...entries]))
-  for (const site of world.sites) {
-    for (const object of site.all()) {
-      const { uid, name, namespace, labels = {}, annotations = {} } = object.metadata
-      // Of what is beyond the caps only the identity is known.
-      if (namespace === TENANT) continue
-      const ofKind = rulesOfKind(world.policy.rules, {
-        group: groupIn(object.apiVersion),
-        kind: object.kind,
-      })
-      const node = nodes.get(`node/${site.id}/${uid}`)
-      if (ofKind === null || node?.type !== 'Node') continue
-      const { reads } = ofKind
-      if ((node.object.projected?.reads ?? '') !== reads.digest)
-        complaints.push(`${name} is not read (I39)`)
-      const there = [
-        reads.labels.map((key) => labels[key]),
-        reads.annotations.map((key) => annotations[key]),
-      ]
-      const told = [
-        reads.labels.map((key) => valueIn(node.object.labels, key)),
-        reads.annotations.map((key) => valueIn(node.object.annotations, key)),
-      ]
-      if (JSON.stringify(there) !== JSON.stringify(told))
-        complaints.push(`${name} is read otherwise (I39)`)
-    }
-  }
-  return complaints
-}
-
-function valueIn(
-  pairs: readonly { readonly key: string; readonly value: string }[],
-  key: string,
-): string | undefined {
-  return pairs.find((pair) => pair.key === key)?.value
 }

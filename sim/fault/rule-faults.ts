@@ -9,11 +9,11 @@
 import type { Policy } from '../../core/model/policy.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { seeded } from '../../testing/seeded.ts'
-import { startAll } from '../fault/configured.ts'
-import { siteOf } from '../fault/network-faults.ts'
 import type { Fault } from '../model.ts'
 import type { SimOptions } from '../options.ts'
-import { enforce, suspend, wants } from './person.ts'
+import { enforce, suspend, wants } from '../rule/person.ts'
+import { startAll } from './configured.ts'
+import { siteOf } from './network-faults.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
