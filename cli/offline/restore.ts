@@ -56,10 +56,10 @@ import { bad, moment, oneOf } from '../config/setting.ts'
 import { outputOf } from '../print/output.ts'
 import { adviceFor, limitsOf } from '../print/restore-advice.ts'
 import { type RestoredOf, timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
-import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 import { objectQuery } from '../reach/client.ts'
 import { namespaceOf } from '../reach/scope.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
+import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string

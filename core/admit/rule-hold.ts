@@ -92,7 +92,7 @@ export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time:
 
 const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, because: '' }
 
-/** A kind is listed, and with it perhaps the last one of a rule: its share is known now. */
+/** A kind is listed, or not to be, perhaps the last one of a rule: its share is known now. */
 export function noteListed(step: Step, kind: GroupKind, time: number): void {
   const ofKind = rulesOfKind(step.graph.policy.policy.rules, kind)
   for (const rule of ofKind?.rules ?? []) checkLimit(step, rule, time)

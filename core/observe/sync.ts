@@ -185,9 +185,6 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     openSync: 0,
     syncedAt: kind.relistedAt,
   })
-  if (kind.phase !== 'synced') {
-    step.record.observations.push({ type: 'listed', cluster: step.cluster, kind: groupKind(event) })
-  }
   const { listed } = event
   if (isSameSet(listed, step.graph.members(event))) return judgeWaiters(step, event)
   // No node is judged as if the objects that the list misses existed: waiting nodes come after
@@ -213,6 +210,10 @@ function putKind(
   after: Kind,
 ): void {
   step.graph.setKind(about, after)
+  // Listed for the first time, or nothing is to be listed: a share of it is known now.
+  if (before?.phase !== after.phase && after.phase !== 'unsynced') {
+    step.record.observations.push({ type: 'listed', cluster: step.cluster, kind: groupKind(about) })
+  }
   const monitored = Number(isMonitored(after)) - Number(isMonitored(before))
   const synced = Number(isSynced(after, state)) - Number(isSynced(before, state))
   if (monitored === 0 && synced === 0) return

@@ -137,3 +137,24 @@ test('deletes nothing that its rule does not decide about, as it is read, under 
   equal(world.exists('pod'), true)
   await running.stop()
 })
+
+test('deletes nothing that was not read with what its rule reads, as absent as that may look', async () => {
+  const world = await World.open()
+  const unlabelled = ruleIn('old cm 60 no-label:keep')
+  await world.rules(unlabelled)
+  await world.enforceRule(unlabelled)
+  // As above; what is beyond the caps is read without its labels.
+  await world.create('pod')
+  const kind = 'K'.repeat(64)
+  const owner = { apiVersion: 'v1', kind, name: 'x', uid: 'x' }
+  await world.patch('pod', { labels: { keep: 'yes' }, ownerReferences: [owner] })
+  const { evidence, owners, rule } = deleteByRule({}, unlabelled)
+  const object = await world.read('pod')
+  await world.command(world.deleteOf(object, { evidence, owners, rule }))
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), [
+    'stale the object was not read with all that rule old reads',
+  ])
+  equal(world.exists('pod'), true)
+  await running.stop()
+})

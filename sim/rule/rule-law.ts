@@ -9,12 +9,7 @@
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { Command } from '../../core/model/command.ts'
-<<<<<<< HEAD:sim/rule/rule-checkers.ts
 import type { Rule } from '../../core/model/rule/rule.ts'
-import { rulesOfKind } from '../../core/model/rule/rule.ts'
-=======
-import type { Rule } from '../../core/model/rule/rule.ts'
->>>>>>> s24-sim:sim/rule/rule-law.ts
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import type { EffectSeen, World } from '../model.ts'

@@ -1,6 +1,6 @@
 /**
- * A rule in a line of notation: `NAME KIND SECONDS [MARK …]`: objects of that kind are deleted so
- * many seconds after their creation.
+ * A rule in a line of notation: `NAME KIND[,KIND …] SECONDS [MARK …]`: objects of these kinds are
+ * deleted so many seconds after their creation.
  *
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
@@ -11,7 +11,7 @@ import { kindNotation } from './notation.ts'
 
 export function ruleIn(text: string): Rule {
   const [name = '', short = '', seconds = '0', ...marks] = text.trim().split(/\s+/)
-  const { group, kind } = kindNotation(short)
+  const kinds = short.split(',').map(kindNotation)
   const all = (mark: string): readonly string[] =>
     marks.filter((each) => each.startsWith(`${mark}:`)).map((each) => each.slice(mark.length + 1))
   const one = (mark: string): string | undefined => all(mark)[0]
@@ -19,7 +19,7 @@ export function ruleIn(text: string): Rule {
   return {
     name,
     match: {
-      kinds: [{ group, kind }],
+      kinds: kinds.map(({ group, kind }) => ({ group, kind })),
       namespaces: all('namespace'),
       exceptNamespaces: all('not-namespace'),
       labels: [...all('label').map(isIn), ...all('no-label').map(isAbsent)],

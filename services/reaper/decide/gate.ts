@@ -23,7 +23,8 @@ import {
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
 import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
-import type { Rule } from '../../../core/model/rule/rule.ts'
+import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
+import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
 import { rulesOfKind } from '../../../core/model/rule/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
@@ -184,10 +185,23 @@ export function ruleObjection(command: Command, read: GetAnswer, { rule }: Facts
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   // Another by now, or removed: the gate says so.
   if (rule === undefined) return ''
-  if (rulesOfKind([rule], read.object) === null) return 'it is of no kind that the rule is about'
+  const ofRule = rulesOfKind([rule], read.object)
+  if (ofRule === null) return 'it is of no kind that the rule is about'
+  if (!isReadWith(read.object, ofRule)) {
+    return `the object was not read with all that rule ${rule.name} reads`
+  }
   const found = duenessOf(rule, read.object, command.decidedAt)
   const isDue = found !== null && found.at <= command.decidedAt
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
+}
+
+/**
+ * What was left out of an object beyond the caps, or of its metadata alone, would seem absent. Any
+ * other was read here with what all rules of its kind read, this one among them.
+ */
+function isReadWith({ projected }: ObjectMeta, { reads }: KindRules): boolean {
+  if (projected === null) return reads.digest === ''
+  return projected.reads !== BEYOND_READS
 }
 
 /** A bulk deletion needs a person's approval; and even then its owners are verified once more. */
