@@ -25,6 +25,8 @@ import { benchRestore, type RestoreOptions } from './restore.ts'
 import { POLICY_NAMES, type PolicyName } from './rig/policy.ts'
 import type { Report } from './rig/report.ts'
 import { print } from './rig/report.ts'
+import { benchExpiry, type ExpiryOptions } from './rule/expiry.ts'
+import { benchIdle, type IdleOptions } from './rule/idle.ts'
 import { benchTree, type TreeOptions } from './tree.ts'
 import { benchTurns, type TurnsOptions } from './turns.ts'
 
@@ -151,6 +153,18 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     options: { act: 0, scale: 100, every: 250, patience: 240 },
     policies: [],
     run: async (options) => await benchHostile(options as HostileOptions),
+  },
+  rules: {
+    says: 'finished Jobs whose time to live ends on a real server: calls, delay, cascades beside them',
+    options: { jobs: 2_000, span: 72, foreground: 1, dependents: 20, every: 3, quiet: 30 },
+    policies: [],
+    run: async (options) => await benchExpiry(options as ExpiryOptions),
+  },
+  'rules-idle': {
+    says: 'very many objects and 20 rules of which none has anything due: CPU while nothing happens',
+    options: { objects: 1_000_000, seconds: 1_800, rounds: 2 },
+    policies: [],
+    run: async (options) => await benchIdle(options as IdleOptions),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',

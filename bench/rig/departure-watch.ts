@@ -31,12 +31,16 @@ const ACCEPT = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
  */
 const PATIENCE_MS = 180_000
 
-export async function watchDepartures(plane: ControlPlane): Promise<DepartureWatch> {
+/** Of the objects at a path; of families unless one is given. */
+export async function watchDepartures(
+  plane: ControlPlane,
+  path: string = CONFIG_MAPS,
+): Promise<DepartureWatch> {
   const at = new Map<string, number>()
   const awaited = new Map<string, (at: number) => void>()
   const stop = new AbortController()
   let rest = ''
-  let version = await currentVersion(plane)
+  let version = await currentVersion(plane, path)
   const took = (text: string): void => {
     const now = performance.now()
     const lines = (rest + text).split('\n')
@@ -51,7 +55,7 @@ export async function watchDepartures(plane: ControlPlane): Promise<DepartureWat
     }
   }
   const follow = async (): Promise<void> => {
-    const { opened, ended } = openWatch(plane, version, stop.signal, took)
+    const { opened, ended } = openWatch({ plane, path, version, signal: stop.signal }, took)
     void ended.then(async () => {
       rest = ''
       if (!stop.signal.aborted) await follow()
@@ -91,19 +95,24 @@ function isOrphaned(line: string): boolean {
   return isKept && !line.includes('"ownerReferences":')
 }
 
-async function currentVersion(plane: ControlPlane): Promise<string> {
+async function currentVersion(plane: ControlPlane, path: string): Promise<string> {
   const { body } = await plane.request<{ metadata: { resourceVersion: string } }>(
     'GET',
-    `${CONFIG_MAPS}?limit=1`,
+    `${path}?limit=1`,
   )
   return body.metadata.resourceVersion
 }
 
+interface WatchRequest {
+  readonly plane: ControlPlane
+  readonly path: string
+  readonly version: string
+  readonly signal: AbortSignal
+}
+
 /** The server may end it at any time, such as when it finds us slow. */
 function openWatch(
-  plane: ControlPlane,
-  version: string,
-  signal: AbortSignal,
+  { plane, path, version, signal }: WatchRequest,
   took: (text: string) => void,
 ): { readonly opened: Promise<void>; readonly ended: Promise<void> } {
   const opened = Promise.withResolvers<void>()
@@ -114,7 +123,7 @@ function openWatch(
     headers: { authorization: `Bearer ${plane.token}`, accept: ACCEPT },
     signal,
   }
-  const sent = request(new URL(`${CONFIG_MAPS}?${query}`, plane.server), options, (response) => {
+  const sent = request(new URL(`${path}?${query}`, plane.server), options, (response) => {
     if (response.statusCode !== 200) opened.reject(new Error(`watch: ${response.statusCode}`))
     response.setEncoding('utf8')
     response.on('data', took)

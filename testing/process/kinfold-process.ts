@@ -184,9 +184,13 @@ export class KinfoldProcess implements AsyncDisposable {
   }
 
   /** An order of a person. Rejects where it is refused. */
-  async order(verb: string, why: string): Promise<void> {
+  async order(
+    verb: string,
+    why: string,
+    about: { readonly subject?: string; readonly digest?: string } = {},
+  ): Promise<void> {
     const headers = { 'content-type': 'application/json' }
-    const body = JSON.stringify({ verb, why })
+    const body = JSON.stringify({ verb, why, ...about })
     const response = await this.#ask('/v1/directives', { method: 'POST', headers, body })
     if (!response.ok) throw new Error(`${verb} was answered ${await response.text()}`)
   }
