@@ -13,7 +13,6 @@ import type { ClusterFacts } from './graph/facts.ts'
 import { isSameEdge } from './graph/link.ts'
 import { ownerPlace } from './graph/owner-place.ts'
 import { isNothingLeft } from './judge/completion.ts'
-import { changesWithTime } from './judge/rule.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
 import { type Hold, isUnderWay, type Node, type Verdict } from './model/node.ts'
@@ -56,8 +55,6 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  // By an expression that reads the time.
-  if (changesWithTime(facts, node.object)) return []
   const now = admit(facts, node, decide(facts, node), state.now)
   if (waitsToBeJudged(facts, node, now.verdict, state.now)) return []
   const isSame = node.verdict?.type === now.verdict?.type

@@ -1,16 +1,18 @@
 /**
  * An expression has the answer that the library gives, for generated expressions and objects: the
- * library is the oracle. Where it is wrong, or lenient, the difference is a row below.
+ * library is the oracle. Where it is wrong, or lenient, the difference is a row below. And an answer
+ * lasts as long as is said of it.
  *
  * What must stay true: the library is given its own values (a Date, a Map, an object), and never
  * our tree.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { readTree } from '../../core/judge/expression/read-tree.ts'
 import type { ExpressionSubject } from '../../core/judge/expression.ts'
-import { evaluate } from '../../core/judge/expression.ts'
+import { evaluate, evaluation } from '../../core/judge/expression.ts'
 import type { OwnerReference } from '../../core/model/object.ts'
 import { compileExpression } from './compile.ts'
 import { environmentOf } from './type-check.ts'
@@ -205,6 +207,22 @@ function ours(source: string, subject: ExpressionSubject): Answer {
   return typeof answer === 'boolean' ? answer : 'error'
 }
 
+const YEAR = 365 * 86_400_000
+
+/** Of times, half of them log time or what is left until one. */
+const timed = (draw: Draw, depth: number): string => {
+  const operator = pick(draw, ['==', '!=', '<', '<=', '>', '>='])
+  if (depth > 0 && draw(fc.boolean)) {
+    const [one, other] = [timed(draw, depth - 1), timed(draw, depth - 1)]
+    return pick(draw, [`(${one} && ${other})`, `(${one} || ${other})`, `!${one}`])
+  }
+  const write = pick<Write>(draw, [timestamp, duration])
+  const time = write === timestamp ? 'now' : `(now - ${timestamp(draw, 0, [])})`
+  const sides = [time, write(draw, 1, [])]
+  if (draw(fc.boolean)) sides.reverse()
+  return `(${sides.join(` ${operator} `)})`
+}
+
 function theirs(source: string, { object, fields }: ExpressionSubject): Answer {
   const metadata = {
     name: object.name,
@@ -248,6 +266,28 @@ test('an expression has the answer of the library', () => {
   )
   for (const answer of [true, false, 'error'] as const)
     assert.ok((answers.get(answer) ?? 0) > 50, `${answer} is among the answers`)
+})
+
+test('an answer lasts until its evaluation says', () => {
+  let others = 0
+  fc.assert(
+    fc.property(anySubject, fc.gen(), fc.nat(), (subject, draw, later) => {
+      const source = draw(fc.boolean) ? bool(draw, 3, []) : timed(draw, 2)
+      const compilation = compileExpression(source)
+      fc.pre(compilation.type === 'Compiled')
+      const tree = readTree(compilation.expression.tree)
+      assert.ok(tree)
+      const { answer, until } = evaluation(tree, subject, NOW)
+      const end = until ?? NOW + 200 * YEAR
+      assert.ok(end > NOW)
+      for (const at of [end - 1, NOW + (later % (end - NOW))]) {
+        assert.deepEqual(evaluate(tree, subject, at), answer, `${source} at ${at}`)
+      }
+      if (until !== null && !isDeepStrictEqual(evaluate(tree, subject, until), answer)) others += 1
+    }),
+    { numRuns: 2_000 },
+  )
+  assert.ok(others > 100, `${others} answers are others then`)
 })
 
 /** Of CEL and of the library, where we are as the specification has it, or stricter. */

@@ -7,7 +7,7 @@ import { compileExpression } from '../../adapters/cel/compile.ts'
 import type { OwnerReference } from '../model/object.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { ExpressionSubject } from './expression.ts'
-import { evaluate } from './expression.ts'
+import { evaluate, evaluation } from './expression.ts'
 
 const NOW = 1_790_000_000_000
 const HOUR = 3_600_000
@@ -249,3 +249,36 @@ test('a list beyond its bound is an error for macros, and not for its size', () 
     else assert.ok(typeof answer === 'object' && answer.error.includes(expected), source)
   }
 })
+
+/** From now, in hours; null for never. `e`: a millisecond more. The object is two hours old. */
+const LASTING: readonly (readonly [source: string, hours: number | null, more: 'e' | ''])[] = [
+  ['now - object.metadata.creationTimestamp > duration("36h")', 34, 'e'],
+  ['now - object.metadata.creationTimestamp >= duration("36h")', 34, ''],
+  ['duration("36h") < now - object.metadata.creationTimestamp', 34, 'e'],
+  ['now - object.metadata.creationTimestamp > duration("1h")', null, ''],
+  ['now - object.metadata.creationTimestamp < duration("3h")', 1, ''],
+  ['object.metadata.creationTimestamp + duration("3h") == now', 1, ''],
+  ['now - object.metadata.creationTimestamp == duration("2h")', 0, 'e'],
+  ['now != now || now - now > duration("1h")', null, ''],
+  ['object.metadata.name == "other" && now > object.metadata.creationTimestamp', null, ''],
+  ['now > timestamp(object.status.never)', null, ''],
+  [
+    'now - object.metadata.creationTimestamp > (object.metadata.name == "web-1" ? duration("5h") : duration("4h"))',
+    ...([3, 'e'] as const),
+  ],
+  [
+    'now - object.metadata.creationTimestamp > duration("5h") || now > timestamp("2030-01-01T00:00:00Z")',
+    ...([3, 'e'] as const),
+  ],
+]
+
+for (const [source, hours, more] of LASTING) {
+  test(`${source} lasts ${hours === null ? 'for ever' : `${hours} h`}`, () => {
+    const compilation = compileExpression(source)
+    assert.ok(compilation.type === 'Compiled')
+    const tree = readTree(compilation.expression.tree)
+    assert.ok(tree)
+    const { until } = evaluation(tree, POD, NOW)
+    assert.equal(until, hours === null ? null : NOW + hours * HOUR + more.length)
+  })
+}

@@ -3,14 +3,17 @@
  *
  * What must stay true: an error is never true. As in CEL, `||` leaves an error out where another
  * operand is true, `&&` where one is false, and so do `exists` and `all`. The same tree, object and
- * time give the same answer on each machine. The work is at most what `costOf` said: a list or a
- * text beyond its bound is an error, and is not looked at.
+ * time give the same answer on each machine, and any time until the one that the evaluation says.
+ * The work is at most what `costOf` said: a list or a text beyond its bound is an error, and is not
+ * looked at.
  *
  * Not here: trees (expression/tree.ts), CEL (adapters/cel), when a rule is evaluated.
  */
 import type { ObjectMeta, OwnerReference, Pair } from '../model/object.ts'
+import { changesAfter } from './expression/change.ts'
 import { converted } from './expression/conversion.ts'
 import type {
+  Comparison,
   Expression,
   List,
   ListName,
@@ -52,9 +55,17 @@ export interface ExpressionSubject {
   readonly fields: ReadonlyMap<string, string>
 }
 
+export interface Evaluation {
+  readonly answer: boolean | { readonly error: string }
+  /** Log time at which there may be another one, of the same object; null for never. */
+  readonly until: number | null
+}
+
 interface Scope {
   readonly subject: ExpressionSubject
   readonly now: number
+  /** Milliseconds after which a comparison that was made has another result. */
+  readonly change: { afterMs: number }
   /** Of the macros around, the outermost first. */
   readonly elements: readonly (OwnerReference | string)[]
 }
@@ -64,8 +75,22 @@ export function evaluate(
   tree: Expression,
   subject: ExpressionSubject,
   now: number,
-): boolean | { readonly error: string } {
-  const value = valueIn(tree, { subject, now, elements: [] })
+): Evaluation['answer'] {
+  return evaluation(tree, subject, now).answer
+}
+
+/**
+ * What was compared decided which operands were evaluated at all, so the answer lasts as long as
+ * each of those comparisons.
+ */
+export function evaluation(tree: Expression, subject: ExpressionSubject, now: number): Evaluation {
+  const change = { afterMs: Number.POSITIVE_INFINITY }
+  const value = valueIn(tree, { subject, now, change, elements: [] })
+  const until = change.afterMs === Number.POSITIVE_INFINITY ? null : now + change.afterMs
+  return { answer: answerOf(value), until }
+}
+
+function answerOf(value: Value): Evaluation['answer'] {
   if (typeof value === 'boolean') return value
   return { error: isFailure(value) ? value.text : 'the expression is neither true nor false' }
 }
@@ -80,7 +105,7 @@ function valueIn(tree: Expression, scope: Scope): Value {
     case 'duration':
       return literal(tree)
     case 'now':
-      return timestamp(scope.now)
+      return timestamp(scope.now, 1)
     case 'metadata':
     case 'label':
     case 'annotation':
@@ -111,7 +136,7 @@ function valueIn(tree: Expression, scope: Scope): Value {
     case '<=':
     case '>':
     case '>=':
-      return compared(tree.op, valueIn(tree.left, scope), valueIn(tree.right, scope))
+      return comparedNow(tree.op, valueIn(tree.left, scope), valueIn(tree.right, scope), scope)
     case '+':
     case '-':
       return summed(tree.op, valueIn(tree.left, scope), valueIn(tree.right, scope))
@@ -130,13 +155,18 @@ function valueIn(tree: Expression, scope: Scope): Value {
   }
 }
 
+function comparedNow(op: Comparison, left: Value, right: Value, { change }: Scope): Value {
+  change.afterMs = Math.min(change.afterMs, changesAfter(op, left, right) ?? change.afterMs)
+  return compared(op, left, right)
+}
+
 function literal(tree: Literal): Value {
   switch (tree.op) {
     case 'int':
       return BigInt(tree.value)
     case 'timestamp':
     case 'duration':
-      return { type: tree.op, ms: tree.ms }
+      return { type: tree.op, ms: tree.ms, slope: 0 }
     case 'string':
     case 'double':
     case 'bool':

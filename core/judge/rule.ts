@@ -26,7 +26,7 @@ import { durationOf, timeOf, timeText } from '../model/text.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
 import { costOf } from './expression/tree.ts'
-import { evaluate } from './expression.ts'
+import { type ExpressionSubject, evaluate, evaluation } from './expression.ts'
 
 /** What a rule says of an object. */
 export interface Dueness {
@@ -101,20 +101,14 @@ export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness 
   return first
 }
 
-/** An expression that reads the time is evaluated again so often. */
-const AGAIN_MS = 600_000
-
-/** At the same times for all objects; null where no time can change what the rule says. */
+/** When its expression may say something else as time passes; null for never. */
 function againAt({ match }: Rule, object: ObjectMeta, now: number): number | null {
   const { expression } = match
   if (expression === null || !isSelected(match, object)) return null
-  return parsed(expression).readsTime ? (Math.floor(now / AGAIN_MS) + 1) * AGAIN_MS : null
-}
-
-/** Whether what rules say of it may change with time alone, and is found only then. */
-export function changesWithTime(facts: ClusterFacts, object: ObjectMeta): boolean {
-  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
-  return ofKind?.rules.some((rule) => againAt(rule, object, 0) !== null) ?? false
+  const { tree, readsTime } = parsed(expression)
+  if (tree === undefined || !readsTime) return null
+  const { until } = evaluation(tree, subjectOf(object), now)
+  return until === null ? null : Math.min(until, NEVER_MS)
 }
 
 /** So many steps of expressions cost as much as judging a reference. */
@@ -157,9 +151,12 @@ function holds({ expression }: RuleMatch, object: ObjectMeta, now: number): bool
   if (expression === null) return true
   const { tree } = parsed(expression)
   if (tree === undefined) return false
+  return evaluate(tree, subjectOf(object), now) === true
+}
+
+function subjectOf(object: ObjectMeta): ExpressionSubject {
   const pairs = object.projected?.fields ?? []
-  const fields = new Map(pairs.map(({ key, value }) => [key, value]))
-  return evaluate(tree, { object, fields }, now) === true
+  return { object, fields: new Map(pairs.map(({ key, value }) => [key, value])) }
 }
 
 interface Parsed {

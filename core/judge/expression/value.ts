@@ -14,11 +14,15 @@ export interface Timestamp {
   readonly type: 'timestamp'
   /** Since 1970. */
   readonly ms: number
+  /** What each millisecond of log time adds to it: 1 for `now`, 0 for what does not depend on it. */
+  readonly slope: number
 }
 
 export interface Duration {
   readonly type: 'duration'
   readonly ms: number
+  /** As a timestamp's. */
+  readonly slope: number
 }
 
 /** Never true: why there is no value. */
@@ -57,13 +61,17 @@ export function int(value: bigint): bigint | Failure {
   return failure('an int does not fit into 64 bits')
 }
 
-export function timestamp(ms: number): Timestamp | Failure {
-  if (ms >= FIRST_TIMESTAMP_MS && ms <= LAST_TIMESTAMP_MS) return { type: 'timestamp', ms }
+export function isTime(value: Value): value is Timestamp | Duration {
+  return typeof value === 'object' && value.type !== 'failure'
+}
+
+export function timestamp(ms: number, slope = 0): Timestamp | Failure {
+  if (ms >= FIRST_TIMESTAMP_MS && ms <= LAST_TIMESTAMP_MS) return { type: 'timestamp', ms, slope }
   return failure('a timestamp is not in the years 1 to 9999')
 }
 
-export function duration(ms: number): Duration | Failure {
-  if (Math.abs(ms) <= LONGEST_DURATION_MS) return { type: 'duration', ms }
+export function duration(ms: number, slope = 0): Duration | Failure {
+  if (Math.abs(ms) <= LONGEST_DURATION_MS) return { type: 'duration', ms, slope }
   return failure('a duration is longer than 10,000 years')
 }
 
@@ -141,16 +149,18 @@ export function summed(op: Sum, left: Value, right: Value): Value {
     return op === '+' ? left + right : left - right
   if (op === '+' && typeof left === 'string' && typeof right === 'string')
     return text(left + right, 'a sum of texts')
-  if (typeof left === 'object' && typeof right === 'object') return summedTimes(op, left, right)
+  if (isTime(left) && isTime(right)) return summedTimes(op, left, right)
   return failure(`these values have no ${op}`)
 }
 
 function summedTimes(op: Sum, left: Timestamp | Duration, right: Timestamp | Duration): Value {
   const ms = op === '+' ? left.ms + right.ms : left.ms - right.ms
-  if (left.type === 'duration' && right.type === 'duration') return duration(ms)
-  if (left.type === 'timestamp' && right.type === 'duration') return timestamp(ms)
-  if (op === '-' && left.type === 'timestamp') return duration(ms)
-  if (op === '+' && right.type === 'timestamp' && left.type === 'duration') return timestamp(ms)
+  const slope = op === '+' ? left.slope + right.slope : left.slope - right.slope
+  if (left.type === 'duration' && right.type === 'duration') return duration(ms, slope)
+  if (left.type === 'timestamp' && right.type === 'duration') return timestamp(ms, slope)
+  if (op === '-' && left.type === 'timestamp') return duration(ms, slope)
+  if (op === '+' && right.type === 'timestamp' && left.type === 'duration')
+    return timestamp(ms, slope)
   return failure(`these times have no ${op}`)
 }
 
