@@ -112,19 +112,19 @@ interface Field {
 
 async function expire(
   field: Field,
-  { process, directory }: RuleProcess,
+  { process: kinfold, directory }: RuleProcess,
   left: DepartureWatch,
   due: readonly number[],
 ): Promise<Omit<Expiry, 'quietMs'>> {
   const callsBefore = await countsOf(field.plane)
-  const cpuBefore = cpuSeconds(process.pid)
+  const cpuBefore = cpuSeconds(kinfold.pid)
   const from = Date.now()
   const besideMs = await cascades(field, 'beside', () => left.count < due.length)
   while (left.count < due.length) await delay(LOOK_MS)
   const to = Date.now()
-  const used = cpuSeconds(process.pid) - cpuBefore
+  const used = cpuSeconds(kinfold.pid) - cpuBefore
   const calls = differences(callsBefore, await countsAtRest(field.plane))
-  await process.assertRunning()
+  await kinfold.assertRunning()
   const delaysMs = await Promise.all(
     due.map(async (at, index) => {
       return performance.timeOrigin + (await left.departed(jobName(index))) - at
@@ -152,23 +152,26 @@ interface RuleProcess extends AsyncDisposable {
 /** Ready, and an order enforces the rule. */
 async function startWithRule(plane: ControlPlane, isForeground: boolean): Promise<RuleProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'kinfold-bench-'))
-  const removed = (): void => rmSync(directory, { recursive: true, force: true })
+  const removed = (): void => {
+    if (process.env['KINFOLD_BENCH_KEEP'] !== undefined) say(`its data are in ${directory}`)
+    else rmSync(directory, { recursive: true, force: true })
+  }
   try {
     const { rule, yaml } = jobRule(isForeground)
     const config = join(directory, 'kinfold.yaml')
     writeFileSync(config, yaml)
     const acting = ['--mode', 'enforce', '--preset', 'parity', '--log-level', 'warn']
-    const process = await KinfoldProcess.start({
+    const started = await KinfoldProcess.start({
       kubeconfig: plane.kubeconfig,
       data: join(directory, 'data'),
       flags: [...acting, '--config', config],
       nodeArgs: ['--import', PROBE, ...NODE_ARGS],
     })
-    await process.order('enforce-rule', 'bench', { subject: rule.name, digest: ruleDigest(rule) })
+    await started.order('enforce-rule', 'bench', { subject: rule.name, digest: ruleDigest(rule) })
     return {
-      ...{ process, directory },
+      ...{ process: started, directory },
       async [Symbol.asyncDispose]() {
-        await process.stop()
+        await started.stop()
         removed()
       },
     }

@@ -13,8 +13,9 @@ import { rulesOf } from '../../cli/config/rule/rule-config.ts'
 import type { Rule } from '../../core/model/rule.ts'
 import type { ControlPlane } from '../../testing/cluster/control-plane.ts'
 import { mergePatch } from '../../testing/process/objects.ts'
-import { NAMESPACE } from '../rig/family.ts'
 
+/** Another tenant's than the cascades beside them. */
+const NAMESPACE = 'jobs'
 export const JOBS: string = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`
 /** They finished long ago, so that none has finished in the future. */
 const TTL_S = 7_200
@@ -55,6 +56,7 @@ export function jobName(index: number): string {
 
 /** Not finished yet. */
 export async function createJobs(plane: ControlPlane, count: number): Promise<void> {
+  await plane.request('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
   const container = { name: 'main', image: 'none.invalid/none' }
   const template = { spec: { restartPolicy: 'Never', containers: [container] } }
   const spec = { ttlSecondsAfterFinished: TTL_S, template }
