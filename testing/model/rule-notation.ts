@@ -4,9 +4,18 @@
  *
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
- * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
+ * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads the
+ * time, `older:SECONDS`, `younger:SECONDS`.
  */
-import type { Rule, RuleCase, Term, TimeSource, WaitSource } from '../../core/model/rule/rule.ts'
+import type { Expression } from '../../core/judge/expression/tree.ts'
+import type {
+  Rule,
+  RuleCase,
+  RuleExpression,
+  Term,
+  TimeSource,
+  WaitSource,
+} from '../../core/model/rule/rule.ts'
 import { kindNotation } from './notation.ts'
 
 export function ruleIn(text: string): Rule {
@@ -24,7 +33,7 @@ export function ruleIn(text: string): Rule {
       exceptNamespaces: all('not-namespace'),
       labels: [...all('label').map(isIn), ...all('no-label').map(isAbsent)],
       annotations: [],
-      expression: null,
+      expression: ageIn(one('older'), one('younger')),
     },
     cases: [caseIn(one, all('when'), Number(seconds))],
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
@@ -33,6 +42,20 @@ export function ruleIn(text: string): Rule {
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
+}
+
+/** `now - object.metadata.creationTimestamp > duration("60s")`, compiled. */
+function ageIn(older: string | undefined, younger: string | undefined): RuleExpression | null {
+  const seconds = older ?? younger
+  if (seconds === undefined) return null
+  const created = { op: 'metadata', name: 'creationTimestamp' } as const
+  const tree: Expression = {
+    op: older === undefined ? '<' : '>',
+    left: { op: '-', left: { op: 'now' }, right: created },
+    right: { op: 'duration', ms: Number(seconds) * 1_000 },
+  }
+  const source = `now - object.metadata.creationTimestamp ${tree.op} duration("${seconds}s")`
+  return { source, tree: JSON.stringify(tree), fields: [], labels: [], annotations: [] }
 }
 
 function caseIn(
