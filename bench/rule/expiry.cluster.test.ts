@@ -15,7 +15,10 @@ suite('the benchmark of rules', { skip: skip ?? false }, () => {
     const { calls, delaysMs, quietMs, besideMs } = report.measured as Expiry
     equal(calls['DELETE jobs'], JOBS)
     // What a watcher may ask at any time is about no single Job.
-    deepEqual(Object.keys(calls).filter((call) => !/^(DELETE|LIST|WATCH) /.test(call)), [])
+    deepEqual(
+      Object.keys(calls).filter((call) => !/^(DELETE|LIST|WATCH) /.test(call)),
+      [],
+    )
     ok(delaysMs.length === JOBS && delaysMs.every((each) => each > 0))
     ok(quietMs.length > 0 && besideMs.length > 0)
     ok(print(report).includes('| DELETE jobs | '))
