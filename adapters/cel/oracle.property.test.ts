@@ -1,7 +1,7 @@
 /**
  * An expression has the answer that the library gives, for generated expressions and objects: the
- * library is the oracle. Where it is wrong, or lenient, the difference is a row below. And an answer
- * lasts as long as is said of it.
+ * library is the oracle. Where it is wrong, or lenient, the difference is a row below. And an
+ * answer lasts as long as is said of it.
  *
  * What must stay true: the library is given its own values (a Date, a Map, an object), and never
  * our tree.

@@ -14,7 +14,7 @@ export interface Timestamp {
   readonly type: 'timestamp'
   /** Since 1970. */
   readonly ms: number
-  /** What each millisecond of log time adds to it: 1 for `now`, 0 for what does not depend on it. */
+  /** What a millisecond of log time adds to it: 1 for `now`, 0 where it does not depend on that. */
   readonly slope: number
 }
 
