@@ -10,7 +10,7 @@
 import { stringify } from 'yaml'
 import { compiledRule } from '../../cli/config/rule/expression.ts'
 import { rulesOf } from '../../cli/config/rule/rule-config.ts'
-import type { Rule } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { ControlPlane } from '../../testing/cluster/control-plane.ts'
 import { mergePatch } from '../../testing/process/objects.ts'
 
