@@ -183,7 +183,7 @@ export class KinfoldProcess implements AsyncDisposable {
     return ((await response.json()) as { readonly clock: string }).clock
   }
 
-  /** An order of a person. Rejects where it is refused. */
+  /** An order of a person, about a subject or a digest. Rejects where it is refused. */
   async order(
     verb: string,
     why: string,
