@@ -446,6 +446,17 @@ function deletes(given: Given): void {
     deepEqual(answer.object.finalizers, ['foregroundDeletion'])
   })
 
+  test('in the background nothing that has finalizers of a policy alone', async () => {
+    for (const [index, finalizer] of ['orphan', 'foregroundDeletion'].entries()) {
+      const made = await make(given(), `policy-${index}`, { finalizers: [finalizer] })
+      const answer = await remove(made)
+      deepEqual([answer.type, answer.code], ['Conflict', 409])
+      deepEqual(await current(given(), made), made)
+      const foreground = await remove(made, { propagationPolicy: 'Foreground' })
+      equal(foreground.type, 'Changed')
+    }
+  })
+
   test('nothing by paths that are not served', async () => {
     const made = await make(given(), 'misplaced')
     const wrong = { ...target(made), version: 'v9' }

@@ -11,7 +11,7 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import { KIND_CAUSE_MS } from '../model/constant.ts'
 import type { Node, Verdict } from '../model/node.ts'
-import type { Coordinates, PropagationPolicy } from '../model/object.ts'
+import type { Coordinates, ObjectMeta, PropagationPolicy } from '../model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
@@ -74,18 +74,27 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
 
 /**
  * In the foreground an object without dependents is gone at once, too, after a second call that
- * removes its finalizer: that one is spared.
+ * removes its finalizer: that one is spared. Not so where an object has finalizers of a policy and
+ * no others: an API server answers 409 to each DELETE of it in the background that names a
+ * resourceVersion, since it compares that with the version of an empty object.
  */
 function ruledPropagation(
   facts: ClusterFacts,
   { object }: Node,
   { propagationPolicy }: Rule,
 ): PropagationPolicy {
+  if (propagationPolicy === 'Orphan') return 'Orphan'
+  if (hasPolicyAlone(object)) return 'Foreground'
   if (propagationPolicy !== 'Foreground' || facts.isNamed(object.uid, object)) {
     return propagationPolicy
   }
   const { monitored = 1, synced = 0 } = facts.state ?? {}
   return synced === monitored ? 'Background' : propagationPolicy
+}
+
+function hasPolicyAlone({ finalizers }: ObjectMeta): boolean {
+  if (finalizers.length === 0) return false
+  return finalizers.every((each) => each === FINALIZER_ORPHAN || each === FINALIZER_FOREGROUND)
 }
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */

@@ -218,8 +218,8 @@ export class ControlPlane implements AsyncDisposable {
   async startControllerManager(options: ControllerManagerOptions): Promise<ControllerManager> {
     const index = this.#managers.length
     const manager = await startControllerManager({
-      ...options,
       kubeconfig: this.kubeconfig,
+      ...options,
       caFile: this.caFile,
       serviceAccountKeyFile: this.#parts.keys.privateKeyFile,
       folder: this.folder,

@@ -1,7 +1,7 @@
 /**
- * Kubernetes' own kube-controller-manager for a test's API server, in one of two shapes: its
- * garbage collector alone (for a comparison with Kinfold's), or everything except it (so that only
- * Kinfold collects).
+ * Kubernetes' own kube-controller-manager for a test's API server: its garbage collector alone or
+ * with the controllers that are named (for a comparison with Kinfold), or everything except it (so
+ * that only Kinfold collects).
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,6 +16,10 @@ const PROBE_WITHIN_MS = 2_000
 export interface ControllerManagerOptions {
   /** True: only the collector. False: every controller but the collector. */
   readonly collector: boolean
+  /** Beside the collector alone. */
+  readonly beside?: readonly string[]
+  /** Of the admin, unless given. */
+  readonly kubeconfig?: string
   /** Lifts its client's limits, by default 20 requests a second. */
   readonly clientLimitsLifted?: boolean
   readonly extraArgs?: readonly string[]
@@ -78,10 +82,10 @@ export async function startControllerManager(
 }
 
 function argsOf(options: ControllerManagerOptions & Surroundings): string[] {
-  const { kubeconfig, caFile, serviceAccountKeyFile, collector, clientLimitsLifted } = options
+  const { kubeconfig, caFile, serviceAccountKeyFile, clientLimitsLifted } = options
   return [
     `--kubeconfig=${kubeconfig}`,
-    `--controllers=${collector ? COLLECTOR : `*,-${COLLECTOR}`}`,
+    `--controllers=${controllersOf(options)}`,
     '--leader-elect=false',
     '--bind-address=127.0.0.1',
     '--authentication-skip-lookup=true',
@@ -90,6 +94,10 @@ function argsOf(options: ControllerManagerOptions & Surroundings): string[] {
     `--service-account-private-key-file=${serviceAccountKeyFile}`,
     ...(clientLimitsLifted ? ['--kube-api-qps=10000', '--kube-api-burst=20000'] : []),
   ]
+}
+
+function controllersOf({ collector, beside = [] }: ControllerManagerOptions): string {
+  return collector ? [COLLECTOR, ...beside].join(',') : `*,-${COLLECTOR}`
 }
 
 async function healthyClient(port: number, caFile: string): Promise<ApiClient | undefined> {

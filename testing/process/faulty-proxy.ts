@@ -34,6 +34,8 @@ export interface ProxyOptions {
   /** PEM. */
   readonly ca: string
   readonly chance: Chance
+  /** For requests without one: Kubernetes' own client sends none over plain HTTP. */
+  readonly token?: string
 }
 
 const SLOW_MS = 1_500
@@ -47,6 +49,8 @@ export class FaultyProxy implements AsyncDisposable {
   methods: RegExp = /./
   /** How often each was done to which method; `GET` includes lists and watches. */
   readonly done: Map<`${string} ${Fault}`, number> = new Map()
+  /** Requests by `METHOD resource[/subresource]`; a GET is GET, LIST or WATCH. */
+  readonly requests: Map<string, number> = new Map()
   #options: ProxyOptions
   #agent: Agent
   readonly #server: Server
@@ -96,6 +100,8 @@ export class FaultyProxy implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { chance } = this.#options
     const body = await buffer(request)
+    const asked = requestOf(request.method ?? '', request.url ?? '')
+    this.requests.set(asked, (this.requests.get(asked) ?? 0) + 1)
     const isMeant = this.only.test(request.url ?? '') && this.methods.test(request.method ?? '')
     const isSpared = !isMeant || chance.next() >= this.rate
     if (isSpared) return await this.#forward(request, body, response, pass)
@@ -130,10 +136,14 @@ export class FaultyProxy implements AsyncDisposable {
   ): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const { method, headers } = request
+    const { token } = this.#options
     const url = new URL(request.url ?? '/', this.#options.server)
     const forwarded = httpsRequest(url, {
       agent: this.#agent,
-      headers: { ...headers, host: url.host },
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...{ ...headers, host: url.host },
+      },
       ...(method !== undefined && { method }),
     })
     forwarded.once('response', resolve)
@@ -143,6 +153,18 @@ export class FaultyProxy implements AsyncDisposable {
     forwarded.end(body)
     hand(await promise, response)
   }
+}
+
+function requestOf(method: string, address: string): string {
+  const { pathname, searchParams } = new URL(address, 'http://proxy')
+  const [root, ...rest] = pathname.split('/').slice(1)
+  const afterVersion = rest.slice(root === 'api' ? 1 : 2)
+  const isWithin = afterVersion[0] === 'namespaces' && afterVersion.length > 2
+  const [resource = '', name, sub] = isWithin ? afterVersion.slice(2) : afterVersion
+  const what = sub === undefined ? resource : `${resource}/${sub}`
+  if (method !== 'GET' || resource === '') return `${method} ${what}`.trimEnd()
+  if (searchParams.has('watch')) return `WATCH ${what}`
+  return `${name === undefined ? 'LIST' : 'GET'} ${what}`
 }
 
 function pass(from: IncomingMessage, to: ServerResponse): void {

@@ -183,7 +183,11 @@ export class KinfoldProcess implements AsyncDisposable {
     return ((await response.json()) as { readonly clock: string }).clock
   }
 
+<<<<<<< HEAD
   /** An order of a person. Rejects where it is refused. */
+=======
+  /** An order of a person, about a subject or a digest. Rejects where it is refused. */
+>>>>>>> 0014b711 (rules: twin runs of built-in rules; no background DELETE of what has policy finalizers alone)
   async order(
     verb: string,
     why: string,

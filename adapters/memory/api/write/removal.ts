@@ -12,7 +12,7 @@
 import type { Clock } from '../../../../ports/clock.ts'
 import { DEFINITION, type Kind, NAMESPACE } from '../kind.ts'
 import { type ApiObject, arrayAt, hasFinalizers, isSameJson } from '../object.ts'
-import { forbidden } from '../status.ts'
+import { forbidden, preconditionFailed } from '../status.ts'
 import { type Storage, withMetadata } from '../storage.ts'
 import {
   BACKGROUND,
@@ -64,10 +64,22 @@ export function remove(
   if (grace !== 'none') next = marked(next, grace.seconds, grace.endsAtMs)
   else if (finalizers.length > 0) next = marked(next, 0, firstMarkedAt(object, now))
 
-  if (!options.isDryRun && !isSameJson(next, object)) next = storage.put(kind, next)
   const waits = finalizers.length > 0 || (grace !== 'none' && grace.seconds > 0)
+  if (!waits && grace === 'none') checkFreed(kind, object, options)
+  if (!options.isDryRun && !isSameJson(next, object)) next = storage.put(kind, next)
   if (waits) return { object: next, isGone: false }
   return { object: options.isDryRun ? next : storage.remove(kind, next), isGone: true }
+}
+
+/**
+ * Where the policy takes the last finalizers away, the server compares the version that was asked
+ * for with that of an empty object (updateForGracefulDeletionAndFinalizers answers none).
+ */
+function checkFreed(kind: Kind, { metadata }: ApiObject, options: DeleteOptions): void {
+  if (options.resourceVersion === undefined || !hasFinalizers(metadata)) return
+  const { name, resourceVersion } = metadata
+  const why = `Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: ${resourceVersion}`
+  throw preconditionFailed(kind, name, why)
 }
 
 /**
