@@ -196,6 +196,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'services/graph/api/answer-schema.ts: restore': 'cli/offline/restore.cluster.test.ts',
   'services/graph/fold/fold-version.ts: upgrade --data DIR': 'cli/offline/upgrade.test.ts',
   'services/graph/fold/generation.ts: upgrade': 'cli/offline/upgrade.test.ts',
+  'services/graph/orders/directive-order.ts: rules explain': 'cli/ask/rules.test.ts',
   'services/graph/query/answer/restored.ts: restore says': 'cli/offline/restore.cluster.test.ts',
   'web/diff-text.ts: diff': 'cli/ask/diff.test.ts',
   'web/record/deletions.ts: deletions': 'cli/ask/history.test.ts',
@@ -345,6 +346,11 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       ])
       t.after(async () => await ruled.stop())
       const { terminal } = ruled
+      // As an Event on an object says it, ahead of its deletion.
+      const event = ofSource('core/issue/warning.ts', 'rules explain', ['old', 'ReplicaSet/a'])
+      const ahead = event.replace('kinfold ', '').replace('◇', ' -n ns')
+      const explained = await follow(terminal, ahead)
+      match(explained.stdout, /^ReplicaSet\/a -n ns: due since /m, explained.stderr)
       const [list = ''] = await printedBy(terminal, 'kinfold status')
       const { stdout } = await follow(terminal, list)
       const [burst = ''] = hintsPrinted(stdout)

@@ -65,7 +65,8 @@ export function* warningsOf(
 export function ruleWarning(base: CommandBase, rule: Rule, until: number): WarnObject {
   const { namespace, name } = base.target
   const where = namespace === '' ? '' : ` -n ${namespace}`
-  const explain = `kinfold rules explain ${shellWord(rule.name)} ${shellWord(`${base.target.kind}/${name}`)}${where}`
+  const what = shellWord(`${base.target.kind}/${name}`)
+  const explain = `kinfold rules explain ${shellWord(rule.name)} ${what}${where}`
   const message = `rule ${rule.name} deletes it at ${timeText(until)}: ${base.because}; "${explain}" says more`
   return { ...base, type: 'WarnObject', reason: RULE_REASON, message }
 }

@@ -42,7 +42,10 @@ async function served(t: TestContext): Promise<string> {
   const group = new GraphGroup(1)
   t.after(async () => await group.stop())
   const { url } = await group.start()
-  await tell(group.log, eventsOf(['put rs/web', 'put pod/a <- rs/web', 'put node/n']))
+  await tell(
+    group.log,
+    eventsOf(['rule old cm 10', 'put rs/web', 'put pod/a <- rs/web', 'put node/n']),
+  )
   await group.caughtUp()
   return url
 }
@@ -55,6 +58,7 @@ test('the server serves each route of the document, and no other', async (t) => 
     const path = written
       .replace('{cluster}', 'test')
       .replace('{namespace}', 'ns')
+      .replace('{rule}', 'old')
       .replace('/ownedobjects/{name}', '/ownedobjects/pods:a')
       .replace('/clusterownedobjects/{name}', '/clusterownedobjects/nodes:n')
     const init = method === 'post' ? { method, headers: JSON_BODY, body: '{}' } : { method }
