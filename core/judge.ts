@@ -24,8 +24,10 @@ import { targetOf } from './issue/target.ts'
 import { endVerification, verifyOwners } from './issue/verification.ts'
 import { isMisplaced, recentWarnings, ruleWarning, warningsOf } from './issue/warning.ts'
 import { completionOf, mayBeRing } from './judge/completion.ts'
+import type { Judgement } from './judge/verdict.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
+import { lanes } from './model/hash.ts'
 import type { Hold, Node, Verdict } from './model/node.ts'
 import { admissionOf, nodePhase } from './model/node.ts'
 import type { GroupKind, Uid } from './model/object.ts'
@@ -53,7 +55,6 @@ export function judge(step: Step, uid: Uid): void {
   const time = Math.max(step.at.timestamp, state.now)
   const { rule } = judgement
   if (rule !== null) noteDue(step, rule, node, time)
-  if (judgement.nextAt !== null) ensureTimer(step, judgement.nextAt, uid)
   const admitted = admit(step.graph, node, judgement, time)
   const { hold: asking, price: due } = admitted
   const about = reasonsOf(judgement.stands)
@@ -82,10 +83,11 @@ export function judge(step: Step, uid: Uid): void {
   const request = decision.action.type === 'drop' ? lastRequest(decision.stands) : null
   const letGoAt = later(node.letGoAt, request)
   const isSameDecision = verdict === node.verdict && hold === node.hold && letGoAt === node.letGoAt
+  ruleTimers(step, state, uid, { ...judgement, hold })
   const isSame = attempt === node.attempt && isSameDecision
   const isToldAlike = isWarned === node.isWarned && warnedAt === node.warnedAt
   if (isSame && node === held && isToldAlike) return
-  if (hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
+  if (rule === null && hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
   // A dry run takes nothing off, but then the mark stays for good.
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
   const isFreed = node.isFreed || isFreeing
@@ -110,6 +112,30 @@ export function judge(step: Step, uid: Uid): void {
     basis,
     admission,
   })
+}
+
+/** An object that is due later is judged again so often until then. */
+const FAR_MS = 24 * 3_600_000
+
+/**
+ * For a far time the same one, whatever that time is: no timer is cancelled, and the author of an
+ * object may put off its end, or name the year 9999, as often as they like; a rule in dry run that
+ * would warn ahead holds until another time with each judgement. Each object has its own moment of
+ * the day, so that not all are judged at once.
+ */
+function ruleTimers(
+  step: Step,
+  { now }: ClusterState,
+  uid: Uid,
+  { rule, nextAt, hold }: Pick<Decision, 'rule' | 'hold'> & Pick<Judgement, 'nextAt'>,
+): void {
+  if (nextAt === null && rule === null) return
+  const [lane] = lanes(uid)
+  const own = lane % FAR_MS
+  const daily = (Math.floor((now - own) / FAR_MS) + 1) * FAR_MS + own
+  for (const timeMs of [nextAt, rule === null ? null : (hold?.until ?? null)]) {
+    if (timeMs !== null) ensureTimer(step, timeMs - now <= FAR_MS ? timeMs : daily, uid)
+  }
 }
 
 /** The warnings of a node with the one that a rule gives now; null where it gives none. */

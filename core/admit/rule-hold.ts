@@ -75,7 +75,7 @@ export function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   const run = facts.ruleRun(rule.name)
   if (run === undefined || run.digest !== digestOf(rule)) return null
   const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
-  return run.heldAt > 0 && run.heldAt <= enforcedAt ? null : run
+  return run.heldAt > 0 && run.heldAt < enforcedAt ? null : run
 }
 
 /** An object is due by a rule, and counted once. `time`: of the record. */
