@@ -53,6 +53,8 @@ export interface RuleTwinsReport {
   readonly raced: number
   /** Jobs that upstream deleted although their longer TTL had been accepted. */
   readonly late: number
+  /** Jobs whose pods upstream's collector left. */
+  readonly left: number
   readonly requests: { readonly made: number; readonly deleted: number }
   /** Requests of each collector, upstream first, by `METHOD resource`. */
   readonly calls: readonly [ReadonlyMap<string, number>, ReadonlyMap<string, number>]
@@ -102,6 +104,7 @@ export async function runRuleTwins(options: RuleTwinsOptions): Promise<RuleTwins
     expired: sum(({ expired }) => expired),
     raced: sum(({ raced }) => raced),
     late: sum(({ late }) => late.length),
+    left: sum(({ left }) => left.length),
     requests,
     calls,
   }
@@ -190,7 +193,7 @@ async function jobLives(
           ? toldDifferent(life, result, again)
           : `ok   seed ${seed} (${jobs} Jobs, ${expired} expired, ${raced} raced, ${seconds} s)`,
       )
-      for (const line of result.late) tell(`     seed ${seed}: ${line}`)
+      for (const line of [...result.late, ...result.left]) tell(`     seed ${seed}: ${line}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -267,9 +270,10 @@ async function main(args: string[]): Promise<number> {
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   const report = await runRuleTwins({ ...options, tell: print })
-  const { failed, jobs, expired, raced, late, requests, calls } = report
+  const { failed, jobs, expired, raced, late, left, requests, calls } = report
   print(`${jobs} Jobs, ${expired} expired, ${raced} left out of the comparison for a race`)
   print(`${late} deleted by upstream after their longer TTL was accepted, by Kinfold none`)
+  print(`${left} deleted by both whose pods upstream has not collected within a minute`)
   print(`${requests.made} certificate requests, ${requests.deleted} deleted`)
   for (const [index, side] of ['upstream', 'Kinfold'].entries()) {
     const counts = [...calls[index]!].filter(([call]) => / (jobs|pods)/.test(call)).sort()
