@@ -1,4 +1,4 @@
-/** Random lives of Jobs and certificate requests: the same for a seed, and nothing never happens. */
+/** Lives of Jobs and certificate requests: the same for a seed, and all that can occur does. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { FOREGROUND, ORPHAN } from '../world.ts'

@@ -36,9 +36,7 @@ export interface MakeJob {
 /** What is done to a server. */
 export type JobRequest =
   | MakeJob
-  /**
-   * `agoS` is below zero for a writer whose clock is ahead. `settled`: both sides know its pods.
-   */
+  /** `agoS`: below zero for a writer whose clock is ahead. `settled`: both sides know its pods. */
   | {
       readonly type: 'finish'
       readonly slot: Slot

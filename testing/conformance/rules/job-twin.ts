@@ -3,8 +3,8 @@
  * `finished-jobs` on the other: at the end the same objects remain.
  *
  * What must stay true: beside the comparison each side is held against what its own server
- * accepted: a Job that is not due stays, one that is due is deleted. A Job whose sides were given
- * apart by pace is left out of the comparison, is counted, and is still held against that.
+ * accepted: a Job that is not due stays, one that is due is deleted. A Job whose outcome
+ * was a matter of pace is left out of the comparison, is counted, and is still held against that.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Requests } from '../../process/objects.ts'
