@@ -67,7 +67,7 @@ interface Side extends AsyncDisposable {
 }
 
 const USAGE =
-  'npm run rule-twins -- --seeds COUNT --from N [--skew MS] [--rate SHARE] [--partitions N]'
+  'npm run rule-twins -- --seeds COUNT --from N [--skew=MS] [--rate SHARE] [--partitions N]'
 const TTL_CONTROLLER = 'ttl-after-finished-controller'
 const CLEANER = 'certificatesigningrequest-cleaner-controller'
 /** Its first pass is at its start, over what it has listed by then; the next one an hour later. */
@@ -187,7 +187,7 @@ async function jobLives(
       const seconds = ((performance.now() - began) / 1_000).toFixed(1)
       if (result.differences.length > 0) failed.add(seed)
       const { jobs, expired, raced } = result
-      const again = `npm run rule-twins -- --seeds 1 --from ${seed} --skew ${skewMs} --rate ${rate} --partitions ${partitions}`
+      const again = `npm run rule-twins -- --seeds 1 --from ${seed} --skew=${skewMs} --rate ${rate} --partitions ${partitions}`
       tell(
         result.differences.length > 0
           ? toldDifferent(life, result, again)
