@@ -36,9 +36,7 @@ export interface MakeJob {
 /** What is done to a server. */
 export type JobRequest =
   | MakeJob
-  /**
-   * `agoS` is below zero for a writer whose clock is ahead. `settled`: both sides know its pods.
-   */
+  /** `agoS`: below zero for a writer whose clock is ahead. `settled`: both sides know its pods. */
   | {
       readonly type: 'finish'
       readonly slot: Slot
@@ -73,13 +71,16 @@ export interface JobLife {
 }
 
 const HOUR_S = 3_600
-const TTLS = [0, 0, 1, 2, 3, 5, HOUR_S, null, null] as const
+/** `none` is no TTL: `pick` takes a null for nothing. */
+const TTLS = [0, 0, 1, 2, 3, 5, HOUR_S, 'none', 'none'] as const
+const RAISED = [HOUR_S, HOUR_S, 'none'] as const
+const CHANGED = [...RAISED, 0, 2] as const
 const AGES_S = [0, 0, 0, 1, 2, 60, HOUR_S, -2, -3, -HOUR_S] as const
 const FINISHES: readonly [Finish, ...Finish[]] = [
   ...(['Complete', 'Complete', 'Complete', 'Failed', 'Failed'] as const),
   ...(['Suspended', 'almost', 'timeless'] as const),
 ]
-const POLICIES = ['Background', 'Background', 'Foreground', 'Orphan', undefined] as const
+const POLICIES = ['Background', 'Background', 'Foreground', 'Orphan', 'default'] as const
 const FIRST_JOBS = 6
 const MORE_JOBS = 6
 const STEPS = 8
@@ -144,7 +145,7 @@ function made(state: State, name?: Slot): MakeJob {
   const pods = Array.from({ length: chance.pick([0, 0, 1, 2]) }, () =>
     chance.next() < 0.15 ? [HOLD] : [],
   )
-  const ttl = chance.pick(TTLS)
+  const ttl = ttlOf(chance.pick(TTLS))
   const hasHeldPods = pods.some(({ length }) => length > 0)
   const rest = { ofCronJob, hasHeldPods, isRemoved: false }
   jobs.push({ name: name ?? slot, ...rest, ttl, finishedMs: undefined })
@@ -170,19 +171,19 @@ function finishes(state: State): readonly JobAction[] {
     const finish = { type: 'finish', slot, as, agoS, settled: job.hasHeldPods } as const
     if (job.ttl === null || job.ttl === HOUR_S || chance.next() < 0.7) return [finish]
     // Raised just when it is due.
-    const raised = raisedOf(state)
+    const raised = ttlOf(chance.pick(RAISED))
     job.ttl = raised
     return [finish, { type: 'ttl', slot, ttl: raised, dueMs: chance.below(160) - 120 }]
   })
 }
 
-function raisedOf({ chance }: State): number | null {
-  return chance.pick([HOUR_S, HOUR_S, null])
+function ttlOf(picked: number | 'none'): number | null {
+  return picked === 'none' ? null : picked
 }
 
 function otherTtl(state: State): readonly JobAction[] {
   return oneOf(state, (slot) => {
-    const ttl = state.chance.pick([HOUR_S, HOUR_S, null, 0, 2])
+    const ttl = ttlOf(state.chance.pick(CHANGED))
     state.jobs[slot]!.ttl = ttl
     return { type: 'ttl', slot, ttl, dueMs: null }
   })
@@ -200,7 +201,8 @@ function removal(state: State): readonly JobAction[] {
   if (slot === undefined) return []
   const job = jobs[slot]!
   job.isRemoved = true
-  const policy = chance.pick(POLICIES)
+  const picked = chance.pick(POLICIES)
+  const policy = picked === 'default' ? undefined : picked
   const remove = { type: 'remove', slot, policy } as const
   return chance.next() < 0.6 ? [remove, made(state, job.name)] : [remove]
 }

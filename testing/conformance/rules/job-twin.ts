@@ -3,8 +3,8 @@
  * `finished-jobs` on the other: at the end the same objects remain.
  *
  * What must stay true: beside the comparison each side is held against what its own server
- * accepted: a Job that is not due stays, one that is due is deleted. A Job whose sides differ by their
- * pace alone is left out of the comparison, is counted, and is still held against that.
+ * accepted: a Job that is not due stays, one that is due is deleted. A Job whose outcome
+ * was a matter of pace is left out of the comparison, is counted, and is still held against that.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Requests } from '../../process/objects.ts'
@@ -29,6 +29,8 @@ export interface JobTwinResult {
   readonly differences: readonly string[]
   /** Upstream deleted a Job although its server had accepted a longer TTL before. */
   readonly late: readonly string[]
+  /** Upstream's collector has not collected pods of a deleted Job, Kinfold has. */
+  readonly left: readonly string[]
   readonly jobs: number
   readonly expired: number
   readonly raced: number
@@ -42,6 +44,8 @@ const LOOK_EVERY_MS = 500
 /** A deletion by hand so soon after or before the TTL's may come first or not. */
 const RACE_AFTER_MS = 5_000
 const RACE_BEFORE_MS = 1_500
+/** With its CronJob it is deleted when the collector has observed that. */
+const CASCADE_BEFORE_MS = 20_000
 /** What is due later than this is not awaited. */
 const AWAITED_S = 60
 
@@ -60,7 +64,7 @@ export async function runJobTwin(options: JobTwinOptions): Promise<JobTwinResult
   await both(sides, (side) => side.expireOne())
   let found = await compared(sides, raced, endS)
   const deadline = performance.now() + EQUAL_WITHIN_MS
-  while (found.differences.length > 0 && performance.now() < deadline) {
+  while (found.differences.length + found.left.length > 0 && performance.now() < deadline) {
     await delay(LOOK_EVERY_MS)
     found = await compared(sides, raced, endS)
   }
@@ -87,8 +91,10 @@ async function act(action: JobAction, acting: Acting): Promise<void> {
   const nowS = Math.floor(Date.now() / 1_000)
   const [upstream, kinfold] = await both(sides, (side) => side.apply(action, nowS))
   const slots = action.type === 'remove-cron' ? ofCronJob(sides) : [action.slot]
+  const beforeMs = action.type === 'remove' ? RACE_BEFORE_MS : CASCADE_BEFORE_MS
   if (upstream !== kinfold || isByHand(action)) {
-    for (const slot of slots) if (upstream !== kinfold || isNear(slot, acting)) raced.add(slot)
+    for (const slot of slots)
+      if (upstream !== kinfold || isNear(slot, beforeMs, acting)) raced.add(slot)
   }
   if (action.type === 'make') nameRaced(action, acting)
 }
@@ -116,14 +122,14 @@ function ofCronJob(sides: Sides): Slot[] {
   )
 }
 
-function isNear(slot: Slot, { sides, skewMs }: Acting): boolean {
+function isNear(slot: Slot, beforeMs: number, { sides, skewMs }: Acting): boolean {
   const now = Date.now()
   return sides.some(({ jobs }) => {
     const dueS = dueOf(jobs.get(slot))
     if (dueS === undefined) return false
     const agoMs = now - dueS * 1_000
     const skew = Math.abs(skewMs)
-    return agoMs > -RACE_BEFORE_MS - skew && agoMs < RACE_AFTER_MS + skew
+    return agoMs > -beforeMs - skew && agoMs < RACE_AFTER_MS + skew
   })
 }
 
@@ -153,11 +159,12 @@ function isDue(job: Accepted, endS: number): boolean {
   return dueS !== undefined && dueS < endS + AWAITED_S
 }
 
-type Compared = Pick<JobTwinResult, 'differences' | 'late'>
+type Compared = Pick<JobTwinResult, 'differences' | 'late' | 'left'>
 
 async function compared(sides: Sides, raced: ReadonlySet<Slot>, endS: number): Promise<Compared> {
   const [upstream, kinfold] = await both(sides, (side) => side.look())
   const late: string[] = []
+  const left: string[] = []
   const differences: string[] = []
   const slots = new Set(sides.flatMap(({ jobs }) => [...jobs.keys()]))
   for (const slot of slots) {
@@ -169,10 +176,13 @@ async function compared(sides: Sides, raced: ReadonlySet<Slot>, endS: number): P
     const ours = wrongOf(other, kinfold, endS)
     if (ours !== '') differences.push(`job ${slot}: Kinfold: ${ours}`)
     if (raced.has(slot) || isLate) continue
-    const [left, right] = [shownOf(one, upstream), shownOf(other, kinfold)]
-    if (left !== right) differences.push(`job ${slot}: ${left} | ${right}`)
+    const [theirs, own] = [shownOf(one, upstream), shownOf(other, kinfold)]
+    if (theirs === own) continue
+    const isLeft = hasLeftPods(one, upstream) && !hasLeftPods(other, kinfold)
+    if (isLeft) left.push(`job ${slot}: upstream left ${theirs}`)
+    else differences.push(`job ${slot}: ${theirs} | ${own}`)
   }
-  return { differences, late }
+  return { differences, late, left }
 }
 
 /** By what its server accepted; empty where that is what is left. */
@@ -186,6 +196,12 @@ function wrongOf(
   if (isLive !== isDue(job, endS)) return ''
   const what = `TTL ${job.ttl}, finished at ${job.finishedS}`
   return isLive ? `it is due and live (${what})` : `it is not due and deleted (${what})`
+}
+
+function hasLeftPods(job: Accepted | undefined, left: ReadonlyMap<string, string>): boolean {
+  if (job === undefined || left.has(job.made.uid)) return false
+  const of = `live, of [${job.made.name}]`
+  return job.pods.some(({ uid }) => left.get(uid)?.startsWith(of) === true)
 }
 
 function shownOf(job: Accepted | undefined, left: ReadonlyMap<string, string>): string {

@@ -53,6 +53,8 @@ export interface RuleTwinsReport {
   readonly raced: number
   /** Jobs that upstream deleted although their longer TTL had been accepted. */
   readonly late: number
+  /** Jobs whose pods upstream's collector left. */
+  readonly left: number
   readonly requests: { readonly made: number; readonly deleted: number }
   /** Requests of each collector, upstream first, by `METHOD resource`. */
   readonly calls: readonly [ReadonlyMap<string, number>, ReadonlyMap<string, number>]
@@ -65,7 +67,7 @@ interface Side extends AsyncDisposable {
 }
 
 const USAGE =
-  'npm run rule-twins -- --seeds COUNT --from N [--skew MS] [--rate SHARE] [--partitions N]'
+  'npm run rule-twins -- --seeds COUNT --from N [--skew=MS] [--rate SHARE] [--partitions N]'
 const TTL_CONTROLLER = 'ttl-after-finished-controller'
 const CLEANER = 'certificatesigningrequest-cleaner-controller'
 /** Its first pass is at its start, over what it has listed by then; the next one an hour later. */
@@ -102,6 +104,7 @@ export async function runRuleTwins(options: RuleTwinsOptions): Promise<RuleTwins
     expired: sum(({ expired }) => expired),
     raced: sum(({ raced }) => raced),
     late: sum(({ late }) => late.length),
+    left: sum(({ left }) => left.length),
     requests,
     calls,
   }
@@ -184,13 +187,13 @@ async function jobLives(
       const seconds = ((performance.now() - began) / 1_000).toFixed(1)
       if (result.differences.length > 0) failed.add(seed)
       const { jobs, expired, raced } = result
-      const again = `npm run rule-twins -- --seeds 1 --from ${seed} --skew ${skewMs} --rate ${rate} --partitions ${partitions}`
+      const again = `npm run rule-twins -- --seeds 1 --from ${seed} --skew=${skewMs} --rate ${rate} --partitions ${partitions}`
       tell(
         result.differences.length > 0
           ? toldDifferent(life, result, again)
           : `ok   seed ${seed} (${jobs} Jobs, ${expired} expired, ${raced} raced, ${seconds} s)`,
       )
-      for (const line of result.late) tell(`     seed ${seed}: ${line}`)
+      for (const line of [...result.late, ...result.left]) tell(`     seed ${seed}: ${line}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -267,9 +270,10 @@ async function main(args: string[]): Promise<number> {
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   const report = await runRuleTwins({ ...options, tell: print })
-  const { failed, jobs, expired, raced, late, requests, calls } = report
+  const { failed, jobs, expired, raced, late, left, requests, calls } = report
   print(`${jobs} Jobs, ${expired} expired, ${raced} left out of the comparison for a race`)
   print(`${late} deleted by upstream after their longer TTL was accepted, by Kinfold none`)
+  print(`${left} deleted by both whose pods upstream has not collected within a minute`)
   print(`${requests.made} certificate requests, ${requests.deleted} deleted`)
   for (const [index, side] of ['upstream', 'Kinfold'].entries()) {
     const counts = [...calls[index]!].filter(([call]) => / (jobs|pods)/.test(call)).sort()

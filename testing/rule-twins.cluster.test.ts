@@ -1,0 +1,23 @@
+/**
+ * Built-in rules leave what the controllers of kube-controller-manager leave that they stand for,
+ * after random lives, with faulty connections and a clock that is ahead.
+ *
+ * Not here: many lives, `npm run rule-twins -- --seeds 100`.
+ */
+import { deepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { missingServers } from './cluster/binaries.ts'
+import { runRuleTwins } from './conformance/rules/twins.ts'
+
+const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager') ?? false
+/** Raised in time and too late, made again, with finalizers of a policy (6, 10), with a CronJob. */
+const SEEDS = [5, 6, 10, 14, 17]
+
+test('built-in rules leave what their twins leave', { skip }, async (t) => {
+  const options = { seeds: SEEDS, skewMs: 1_500, rate: 0.01, partitions: 2 }
+  const tell = (line: string): void => t.diagnostic(line)
+  const { failed, expired, requests } = await runRuleTwins({ ...options, tell })
+  deepEqual(failed, [])
+  ok(expired > 10, `${expired} Jobs expired`)
+  ok(requests.deleted > 5, `${requests.deleted} certificate requests were deleted`)
+})
