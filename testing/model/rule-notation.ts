@@ -4,8 +4,8 @@
  *
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
- * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads the
- * time, `older:SECONDS`, `younger:SECONDS`.
+ * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads
+ * the time, `older:SECONDS`, `younger:SECONDS`.
  */
 import type { Expression } from '../../core/judge/expression/tree.ts'
 import type {
