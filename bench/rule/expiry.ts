@@ -161,12 +161,13 @@ async function startWithRule(plane: ControlPlane, isForeground: boolean): Promis
     const config = join(directory, 'kinfold.yaml')
     writeFileSync(config, yaml)
     const acting = ['--mode', 'enforce', '--preset', 'parity', '--log-level', 'warn']
-    const started = await KinfoldProcess.start({
+    const started = await KinfoldProcess.spawn({
       kubeconfig: plane.kubeconfig,
       data: join(directory, 'data'),
       flags: [...acting, '--config', config],
       nodeArgs: ['--import', PROBE, ...NODE_ARGS],
     })
+    await ready(started)
     await started.order('enforce-rule', 'bench', { subject: rule.name, digest: ruleDigest(rule) })
     return {
       ...{ process: started, directory },
@@ -178,6 +179,15 @@ async function startWithRule(plane: ControlPlane, isForeground: boolean): Promis
   } catch (error) {
     removed()
     throw error
+  }
+}
+
+/** However long it takes to list the Jobs. */
+async function ready(kinfold: KinfoldProcess): Promise<void> {
+  for (let isReady = false; !isReady; await delay(LOOK_MS)) {
+    await kinfold.assertRunning()
+    // Its endpoint is not there at first, or has no time to answer.
+    isReady = await kinfold.isReady().catch(() => false)
   }
 }
 
