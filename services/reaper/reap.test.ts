@@ -180,7 +180,7 @@ test('changes nothing in a dry run', async () => {
     let effects = 0
     world.server.observe(() => effects++)
     const commands = [
-      world.deleteOf(pod),
+      world.deleteOf(pod, { propagationPolicy: 'Orphan' }),
       world.orphanOf(await world.dependent('pod-2'), [0]),
       world.releaseOf(await world.dependent('pod-3', ['orphan']), 'orphan'),
       warnObject({ cluster: world.id, target: configMap('pod-4') }),

@@ -26,6 +26,7 @@ import { knownHold } from '../../services/graph/fold/known-object.ts'
 import { orderOf, readEvent } from '../../services/graph/fold/order.ts'
 import { CLUSTER, MONITORED, ModelCluster, served } from '../model/model-cluster.ts'
 import { shortKind } from '../model/notation.ts'
+import { ruleIn } from '../model/rule-notation.ts'
 import { type Action, act } from '../model/world-generator.ts'
 import { appendAll, codec } from './task-rig.ts'
 
@@ -161,7 +162,10 @@ export class PastRig {
     }
     const isDryRun = rule === 'dry-run'
     const policy = policyFor(isDryRun ? 'dry-run' : 'enforce', isDryRun ? 'parity' : rule)
-    const given = { ...policy, rememberMs: DAY_MS }
+    // In dry run: they decide and hold, so that there is something to ask about.
+    const rules =
+      rule === 'guarded' ? [ruleIn('old cm 3600'), ruleIn('older pod 90000 for:60')] : []
+    const given = { ...policy, rememberMs: DAY_MS, rules }
     await this.#append({ type: 'PolicyChanged', policy: given, who, why })
   }
 

@@ -23,7 +23,10 @@ import { createQuestions, type Questions } from '../questions.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
+import { stuckPage } from './answer/stuck-list.ts'
 import { HistoryIndex } from './index/history-index.ts'
+import { explained } from './rule/rule-explanation.ts'
+import { placeOf, scanned } from './rule/rule-scan.ts'
 import { WHOLE } from './view/sight.ts'
 import type { View } from './view/view.ts'
 
@@ -70,6 +73,10 @@ async function objectsOf({ questions }: Asking, view: View): Promise<readonly Li
   return (await questions.objectList.page(view, REF, all, '')).answer.objects
 }
 
+const STUCK = {
+  ...{ olderThanMs: 0, namespace: undefined, finalizer: undefined, limit: 1_000, at: undefined },
+}
+
 /** Every answer about one moment; `deleted`: objects that were there before it. */
 async function answersAt(
   asking: Asking,
@@ -79,8 +86,15 @@ async function answersAt(
   const { query, dependents, planner, cascades, dump } = asking.questions
   const objects = await objectsOf(asking, view)
   const held = await heldIn([view], [view.reader], query)
+  const { rules } = view.facts.policy.policy
+  const scope = { namespace: undefined, sight: WHOLE }
   const told: Record<string, unknown> = {
     objects,
+    rules: [...(await scanned(view, rules, scope)).counts],
+    finalizers: (await stuckPage(view, { cluster: REF, query }, STUCK, '')).answer.objects.map(
+      // Who asked is in a history that forgets.
+      ({ uid, since, finalizers }) => [uid, since, finalizers],
+    ),
     // What is not carried out is counted for now alone.
     held: { ...held, partial: '', refused: [], asOf: [] },
     graph: (await Array.fromAsync(dump.dot([view], []))).join(''),
@@ -94,6 +108,12 @@ async function answersAt(
     const page = { limit: 100, isCounted: false, from: '' }
     const listed = await dependents.page(view, view.identityOf(of), page, WHOLE)
     told[`dependents ${uid}`] = { ...listed, answer: { ...listed.answer, misnamed: null } }
+    const node = view.node(uid)
+    ok(node !== undefined)
+    for (const rule of rules) {
+      told[`rule ${rule.name} ${uid}`] = explained(view, rule, node)
+      told[`planned ${rule.name} ${uid}`] = placeOf(rule, node)
+    }
     told[`plan ${uid}`] = await planner.plan(view, uid, 'Foreground', 100)
   }
   for (const { group, kind, namespace, name, uid } of [...objects, ...deleted]) {
@@ -259,12 +279,17 @@ const ASKED: Readonly<Record<string, string>> = {
   '/v1/held': 'held',
   '/v1/objects': 'objects',
   '/debug/graph': 'graph',
+  '/v1/rules': 'rules',
+  '/v1/rules/{rule}': 'rule',
+  '/v1/rules/{rule}/plan': 'planned',
+  '/v1/finalizers': 'finalizers',
 }
 
 /** Of all others: why they have none. */
 const NO_MOMENT: readonly (readonly [path: RegExp, why: string])[] = [
   [/^\/v1\/diff$/, 'both of its moments are arguments: record/diff.test.ts'],
   [/^\/v1\/plan\/held$/, 'an approval is given to what waits now'],
+  [/^\/v1\/plan\/finalizer$/, 'an order is given to an object as it is now'],
   [/^\/v1\/clusters$/, 'it says how watchers, reapers and partitions are now'],
   [/^\/v1\/shadow$/, 'what differed is a list of cases with their times'],
   [/^\/v1\/(lineage|history)$/, 'a stream of the log, from a position on'],
