@@ -39,9 +39,9 @@ export interface RuleWorld {
 
 /** Time begins at 20 s. */
 export const RULE_WORLDS: readonly RuleWorld[] = [
-  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 60'] },
+  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 30', 'wait 30'] },
   { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 60', 'suspend'] },
-  { rule: 'r pod 60', script: ['enforce', '+ pod/a', '~ pod-a', 'wait 60'] },
+  { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 30', '~ pod-a', 'wait 30'] },
   {
     rule: 'r pod 60 label:tier=temp',
     script: ['enforce', '+ pod/a [label:tier=temp]', '= pod/a', 'wait 60'],
