@@ -13,8 +13,8 @@ import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET } from '../../core/model/hash.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import type { Rule } from '../../core/model/rule.ts'
-import { ruleDigest, rulesOfKind } from '../../core/model/rule.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
+import { ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
 import {
   CLUSTER,
   MONITORED,
