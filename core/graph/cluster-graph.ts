@@ -171,7 +171,7 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(ruleRunKey(this.cluster, rule), run)
   }
 
-  setRuleOwner(rule: string, controller: Uid, owner: RuleOwner): void {
+  setRuleOwner(rule: string, controller: Uid, owner: RuleOwner | null): void {
     this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
   }
 
