@@ -111,19 +111,26 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
   const shape = chance.pick<Shape>(['embedded', 'apart', 'apart'])
   const two = (): number => chance.pick([1, 2])
   const safetyMs = 2 * HOUR
+  const served = isWide(seed) ? null : kinds(ofOwn(seed, 'kinds'))
   const world = {
     ...{ seed, clusters, partitions, shape, safetyMs },
-    kinds: isWide(seed) ? null : kinds(ofOwn(seed, 'kinds')),
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
     ...ruled(seed, budgeted(seed, policy(chance))),
+    kinds: served,
     archive: ofOwn(seed, 'archive').pick(['off', 'off', 'off', 'on', 'secrets'] as const),
     watcher: watcherConfig(chance, clusters * (partitions + 2)),
     retention: chance.pick([KEEP_ALL, KEEP_ALL, { keepEvents: 1_500, snapshotEvents: 500 }]),
     mostRead: Number.MAX_SAFE_INTEGER,
     bursts: bursts(chance, safetyMs),
   }
-  return { ...world, faults: faults(chance, world, drawable) }
+  const about = { ...world, kinds: withJobs(served, world.policy) }
+  return { ...about, faults: faults(chance, about, drawable) }
+}
+
+/** They are what rules read fields of. */
+function withJobs(served: readonly string[] | null, { rules }: Policy): readonly string[] | null {
+  return served === null || rules.length === 0 ? served : [...new Set([...served, 'jobs'])]
 }
 
 function isWide(seed: number): boolean {

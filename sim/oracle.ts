@@ -22,6 +22,8 @@ const KINDS: Readonly<Record<string, readonly [group: string, resource: string, 
   'apps/v1/ReplicaSet': ['apps', 'replicasets', 'Namespaced'],
   'v1/PersistentVolume': ['', 'persistentvolumes', 'Cluster'],
   'example.com/v1/Widget': ['example.com', 'widgets', 'Namespaced'],
+  // Only where rules are about them.
+  'batch/v1/Job': ['batch', 'jobs', 'Namespaced'],
 }
 
 export const RESOURCES: readonly (readonly [string, string])[] = Object.values(KINDS).map(

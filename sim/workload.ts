@@ -98,9 +98,11 @@ export class Users {
   markOtherwise(path: string): boolean {
     const [where = ''] = path.split('?')
     const object = this.#all().find((each) => pathOf(each) === where)
-    const metadata = this.#world.marks?.other()
-    if (object === undefined || metadata === undefined) return false
-    this.site.user('PATCH', where, { metadata }, MERGE)
+    const { marks } = this.#world
+    if (object === undefined || marks === undefined) return false
+    const isJob = object.kind === 'Job'
+    const change = isJob ? { spec: marks.jobSpec() } : { metadata: marks.other() }
+    this.site.user('PATCH', where, change, MERGE)
     return true
   }
 
@@ -302,8 +304,19 @@ export class Users {
     })
   }
 
+  /** It is finished at once, or will never be. */
+  #createJob(name: string): boolean {
+    const job = this.#world.marks?.job()
+    if (job === undefined) return false
+    const path = `/apis/batch/v1/namespaces/${this.#chance.pick(NAMESPACES)}/jobs`
+    this.site.user('POST', path, { metadata: { name }, spec: job.spec })
+    this.site.user('PATCH', `${path}/${name}/status`, { status: job.status }, MERGE)
+    return true
+  }
+
   #createOwner(): void {
     const name = `o${++this.#count}`
+    if (this.#createJob(name)) return
     if (this.#chance.next() < 0.25) this.#create('/api/v1/persistentvolumes', { name })
     else this.#create(this.#somewhere(), { name })
   }

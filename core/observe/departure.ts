@@ -19,7 +19,7 @@ import type { ObjectDeleted } from '../model/event.ts'
 import { withoutMember } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
 import { goesByUs, nodePhase } from '../model/node.ts'
-import type { GroupKind, ObjectMeta } from '../model/object.ts'
+import type { GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
 import { goneOf, orphanMarkOf } from '../model/owner.ts'
@@ -101,7 +101,15 @@ function takeOut(step: Step, node: Node): void {
   noteNamespace(step, object, null)
   step.graph.setSeen(object, object.uid, null)
   stopWaiting(step, object, null)
+  forgetReplaced(step, object.uid)
   step.graph.setMembers(object, withoutMember(step.graph.members(object), object.uid))
+}
+
+/** What rules deleted of its objects, as their controller: it makes none again. */
+export function forgetReplaced({ graph }: Step, uid: Uid): void {
+  for (const { name } of graph.policy.policy.rules) {
+    if (graph.ruleOwner(name, uid) !== undefined) graph.setRuleOwner(name, uid, null)
+  }
 }
 
 /**

@@ -16,6 +16,7 @@ import type { KnownOwner } from '../model/owner.ts'
 import { orphanMarkOf, wasHere } from '../model/owner.ts'
 import { objectKey } from '../model/partition.ts'
 import type { ClusterState } from '../model/state.ts'
+import { forgetReplaced } from './departure.ts'
 
 /** Forgets an owner whose time is over; otherwise checks again later. */
 export function forgetOwner(
@@ -36,7 +37,11 @@ export function forgetOwner(
     return ownerTimer(step, next, uid, place)
   }
   putOwner(step, { uid, place }, null)
+<<<<<<< HEAD
   if (step.graph.node(uid) === undefined) forgetController(step, uid)
+=======
+  if (step.graph.node(uid) === undefined) forgetReplaced(step, uid)
+>>>>>>> s24-sim
   if (owner.type === 'absent' && step.graph.node(uid) === undefined) {
     step.outcome.forgotten.push(objectKey(step.cluster, uid))
   }

@@ -6,6 +6,7 @@
 import type { BrokenBuild } from './broken-build.ts'
 import { BROKEN_FOLD } from './broken-fold.ts'
 import { BROKEN_REAPER } from './broken-reaper.ts'
+import { BROKEN_RULES } from './broken-rule.ts'
 import { BROKEN_SAFEGUARD } from './broken-safeguard.ts'
 import { BROKEN_STORE } from './broken-store.ts'
 import { BROKEN_WATCHER } from './broken-watcher.ts'
@@ -14,6 +15,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   ...BROKEN_FOLD,
   ...BROKEN_REAPER,
   ...BROKEN_SAFEGUARD,
+  ...BROKEN_RULES,
   ...BROKEN_WATCHER,
   ...BROKEN_STORE,
 ]

@@ -25,7 +25,11 @@ const TEMPORARY: Term = { key: 'tier', operator: 'in', values: ['temp'] }
 const MARKED: Term = { key: 'tier', operator: 'exists', values: [] }
 const UNKEPT: Term = { key: 'keep', operator: 'absent', values: [] }
 
+const JOBS: GroupKind = { group: 'batch', kind: 'Job' }
+
 interface Drawn {
+  /** Others than those that users own and depend with. */
+  readonly kind?: GroupKind
   readonly labels: readonly Term[]
   readonly cases: readonly RuleCase[]
 }
@@ -37,12 +41,20 @@ const SORTS: Readonly<Record<string, (chance: Chance) => Drawn>> = {
     labels: [],
     cases: [{ fields: [], since: { type: 'annotation', key: 'expires' }, after: fixed(0) }],
   }),
+  finished: () => ({ kind: JOBS, labels: [], cases: [FINISHED] }),
   ttl: () => ({
     labels: [],
     cases: [
       { fields: [], since: { type: 'created' }, after: { type: 'duration', annotation: 'ttl' } },
     ],
   }),
+}
+
+/** As kube-controller-manager's own, with a rule's means. */
+const FINISHED: RuleCase = {
+  fields: [{ key: 'status.conditions[type=Complete].status', operator: 'in', values: ['True'] }],
+  since: { type: 'field', path: 'status.conditions[type=Complete].lastTransitionTime' },
+  after: { type: 'seconds', path: 'spec.ttlSecondsAfterFinished' },
 }
 
 function aged(chance: Chance): RuleCase {
@@ -60,13 +72,13 @@ export function drawnRules(chance: Chance): readonly Rule[] {
 }
 
 function ruleOf(name: string, chance: Chance): Rule {
-  const { labels, cases } = SORTS[name]!(chance)
+  const { labels, cases, kind } = SORTS[name]!(chance)
   const kinds = KINDS.filter(() => chance.next() < 0.5)
   const perHour = 3 + chance.below(20)
   return {
     name,
     match: {
-      kinds: kinds.length === 0 ? [KINDS[0]] : kinds,
+      kinds: kind !== undefined ? [kind] : kinds.length === 0 ? [KINDS[0]] : kinds,
       namespaces: chance.pick<readonly string[]>([[], [], [], ['b*', 'green']]),
       exceptNamespaces: chance.pick<readonly string[]>([[], [], ['red']]),
       ...{ labels, annotations: [], expression: null },
@@ -82,6 +94,11 @@ function ruleOf(name: string, chance: Chance): Rule {
 export interface MarkedMetadata {
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
+}
+
+export interface JobBody {
+  readonly spec: { readonly ttlSecondsAfterFinished?: number }
+  readonly status: object
 }
 
 /** What users write on an object. Their clocks are wrong by up to half an hour. */
@@ -106,6 +123,24 @@ export class Marks {
       ...(is(0.15) && { ttl: is(0.1) ? 'long' : `${1 + chance.below(40)}m` }),
     }
     return { labels, annotations }
+  }
+
+  /** A Job that is done, or not yet; undefined for none. */
+  job(): JobBody | undefined {
+    const chance = this.#chance
+    if (chance.next() > 0.2) return undefined
+    const status = chance.pick(['True', 'True', 'True', 'False'])
+    const lastTransitionTime = this.#time(20 * MINUTE)
+    const conditions = [
+      { type: 'Suspended', status: 'False', lastTransitionTime: this.#time(MINUTE) },
+      { type: 'Complete', status, lastTransitionTime },
+    ]
+    return { spec: this.jobSpec(), status: chance.next() < 0.8 ? { conditions } : {} }
+  }
+
+  jobSpec(): JobBody['spec'] {
+    const chance = this.#chance
+    return chance.next() < 0.1 ? {} : { ttlSecondsAfterFinished: chance.below(60) * 60 }
   }
 
   /** The object is needed for longer, or only now no more. */

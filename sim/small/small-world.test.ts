@@ -19,6 +19,7 @@ const FEWEST: Readonly<Record<Family, number>> = {
   faults: 70_000,
   loops: 100_000,
   'faulty loops': 150_000,
+  rules: 5_000,
 }
 
 const TITLES: Readonly<Record<Family, string>> = {
@@ -29,6 +30,7 @@ const TITLES: Readonly<Record<Family, string>> = {
     'an event lost, told again or told late deletes nothing wrong, and a relist puts it right',
   loops: 'users, watches, reaper and answers may take turns in any way',
   'faulty loops': 'and on each way one thing may go wrong',
+  rules: 'what a rule deletes is due by it, whatever takes turns with it and goes wrong',
 }
 
 /** Tests that did not run must not look as if they had passed. */

@@ -11,13 +11,16 @@ import { parseArgs } from 'node:util'
 import { allFaults } from './small-fault.ts'
 import { allLoops } from './small-loop.ts'
 import { allOrders } from './small-order.ts'
+import { allWays, RULE_WORLDS } from './small-rule.ts'
 import { listedShapes, loopShapes, shapes } from './small-shape.ts'
 import type { Findings } from './small-verdict.ts'
 
-export type Family = 'orders' | 'lists' | 'faults' | 'loops' | 'faulty loops'
+export type Family = 'orders' | 'lists' | 'faults' | 'loops' | 'faulty loops' | 'rules'
 
 /** First those that find a mistake soonest. */
-export const FAMILIES: readonly Family[] = ['loops', 'orders', 'faults', 'lists', 'faulty loops']
+export const FAMILIES: readonly Family[] = [
+  ...(['loops', 'orders', 'faults', 'lists', 'faulty loops', 'rules'] as const),
+]
 
 export interface WalkOptions {
   /** Of ways through one closed loop. */
@@ -70,9 +73,12 @@ interface World {
   readonly script: readonly string[]
   /** Lines that are over when the kinds are listed. */
   readonly lists: number
+  /** Empty for none. */
+  readonly rule: string
 }
 
-function nameOf({ script, lists }: World): string {
+function nameOf({ script, lists, rule }: World): string {
+  if (rule !== '') return `${rule}: ${script.join('; ')}`
   return lists === 0 ? script.join('; ') : `${script.join('; ')} | ${lists}`
 }
 
@@ -80,18 +86,21 @@ function* worldsOf(family: Family): Generator<World> {
   switch (family) {
     case 'orders':
     case 'faults':
-      for (const script of shapes()) yield { script, lists: 0 }
+      for (const script of shapes()) yield { script, lists: 0, rule: '' }
       return
     case 'lists':
-      for (const [script, lists] of listedShapes()) yield { script, lists }
+      for (const [script, lists] of listedShapes()) yield { script, lists, rule: '' }
       return
     case 'loops':
     case 'faulty loops':
-      for (const script of loopShapes()) yield { script, lists: 0 }
+      for (const script of loopShapes()) yield { script, lists: 0, rule: '' }
+      return
+    case 'rules':
+      for (const world of RULE_WORLDS) yield { ...world, lists: 0 }
   }
 }
 
-function walked(family: Family, { script, lists }: World, maxCases: number): Findings {
+function walked(family: Family, { script, lists, rule }: World, maxCases: number): Findings {
   switch (family) {
     case 'orders':
     case 'lists':
@@ -102,6 +111,8 @@ function walked(family: Family, { script, lists }: World, maxCases: number): Fin
       return allLoops(script, { hasFaults: false, maxCases })
     case 'faulty loops':
       return allLoops(script, { hasFaults: true, maxCases })
+    case 'rules':
+      return allWays({ rule, script }, maxCases)
   }
 }
 

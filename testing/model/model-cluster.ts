@@ -185,6 +185,8 @@ export class ModelCluster {
     if (command.type === 'OrphanDependent') return this.#dropReferences(command, object)
     if (command.type === 'RemoveFinalizer') return this.#removeFinalizer(command, object)
     if (object.deletedAt !== null) return settled(command, 'absent', object)
+    if (command.rule !== null && object.resourceVersion !== target.resourceVersion)
+      return settled(command, 'stale', object)
     const isSame = sameReferences(object.ownerReferences, command.references)
     if (!isSame) return settled(command, 'stale', object)
     const isLive = command.evidence === 'deleted' && command.freshness === 'live'

@@ -74,7 +74,7 @@ export function checkRuled(
   return complaints
 }
 
-function ruledOf({ group, kind, namespace, createdAt, ...rest }: ObjectMeta): RuledObject {
+export function ruledOf({ group, kind, namespace, createdAt, ...rest }: ObjectMeta): RuledObject {
   const [labels, annotations] = [recordOf(rest.labels), recordOf(rest.annotations)]
   const fields = recordOf(rest.projected?.fields ?? [])
   const about = { group, kind, namespace, createdMs: createdAt }

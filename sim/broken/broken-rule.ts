@@ -1,0 +1,88 @@
+/**
+ * Broken builds of rules: what is due, when, and what holds it.
+ *
+ * What must stay true: each is one mistake that a developer could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+const STORIES = 'core/scenario.test.ts'
+
+export const BROKEN_RULES: readonly BrokenBuild[] = [
+  {
+    name: 'what was not read is absent',
+    mistake: 'an object that was read before the rules were known is decided about',
+    changes: [{ file: 'core/model/rule/rule.ts', function: 'isReadFor', body: ['return true'] }],
+    by: { file: STORIES, test: 'story rule not read yet' },
+  },
+  {
+    name: 'an order outlives its rule',
+    mistake: 'an order for a rule that was changed stays',
+    changes: [{ file: 'core/observe/sync.ts', function: 'dropOrders', body: ['return'] }],
+    by: {
+      file: STORIES,
+      test: 'story rule changed after order, with states whose tables agree',
+    },
+  },
+  {
+    name: 'the first rule decides',
+    mistake: 'a rule that waits for long hides one that deletes sooner',
+    changes: [
+      {
+        file: 'core/judge/rule.ts',
+        function: 'isBefore',
+        body: ['return isEnforced(a.rule, orders) && !isEnforced(b.rule, orders)'],
+      },
+    ],
+    by: { file: STORIES, test: 'story rule several' },
+  },
+  {
+    name: 'a share of what was listed so far',
+    mistake: 'a rule is over its limit while its kinds are listed for the first time',
+    changes: [{ file: 'core/admit/rule-hold.ts', function: 'isShareKnown', body: ['return true'] }],
+    by: { file: STORIES, test: 'story rule limit at first list' },
+  },
+  {
+    name: 'the worse reading counts',
+    mistake: 'a reaper that does not know the rules yet hides what the watcher has read',
+    changes: [
+      { file: 'core/observe/sighting.ts', function: 'isReadWorse', body: ['return false'] },
+    ],
+    by: { file: STORIES, test: 'story rule read worse' },
+  },
+  {
+    name: 'a rule does not wait',
+    mistake: 'what is due is deleted at once, whatever the rule demands',
+    changes: [
+      {
+        file: 'core/judge/rule.ts',
+        function: 'waitMsOf',
+        body: ['return original({ forMs: 0, warnMs, limit })'],
+      },
+    ],
+    by: { family: 'rules', world: 'r pod 60 for:30: enforce; + pod/a; wait 60; wait 30' },
+  },
+  {
+    name: 'no timer for a rule',
+    mistake: 'an object is judged when it changes, and not when it is due',
+    changes: [{ file: 'core/graph/agenda.ts', function: 'ensureTimer', body: ['return'] }],
+    by: { family: 'rules', world: 'r pod 60: + pod/a; enforce; wait 30; wait 30' },
+  },
+  {
+    name: 'a rule fights for ever',
+    mistake: 'what a controller makes again is deleted again and again',
+    changes: [{ file: 'core/admit/rule-hold.ts', function: 'countMade', body: ['return'] }],
+    by: { file: STORIES, test: 'story rule fights controller' },
+  },
+  {
+    name: 'a counted object counts again',
+    mistake: 'an object that is judged twice counts twice against the limit of its rule',
+    changes: [
+      {
+        file: 'core/admit/rule-hold.ts',
+        function: 'noteDue',
+        body: ['return original(step, rule, { object, verdict: null }, time)'],
+      },
+    ],
+    by: { file: STORIES, test: 'story rule limit of share' },
+  },
+]

@@ -1,0 +1,159 @@
+/** Each checker of rules objects to what it checks for, and to no right deletion by a rule. */
+import { equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApiObject } from '../../adapters/memory/api-server.ts'
+import type { DeleteObject } from '../../core/model/command.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
+import { ruleDigest } from '../../core/model/rule/rule.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { draw } from '../options.ts'
+import type { Site } from '../site.ts'
+import { WholeWorld } from '../world.ts'
+import { CHECKERS } from './checkers.ts'
+
+const AT = '/api/v1/namespaces/blue/configmaps'
+const RULE = ruleIn('old cm 60 label:tier=temp limit:2')
+const MINUTE = 60_000
+
+class Rig {
+  readonly world: WholeWorld
+  readonly site: Site
+  readonly rule: Rule
+
+  constructor(rule: Rule = RULE) {
+    const policy = { ...policyFor('enforce', 'parity'), rules: [rule] }
+    const options = { ...draw(1, []), clusters: 1, policy, archive: 'off' } as const
+    this.world = new WholeWorld(options, CHECKERS)
+    this.site = this.world.sites[0] as Site
+    this.rule = rule
+    this.site.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
+  }
+
+  make(name: string, metadata: object = { labels: { tier: 'temp' } }): ApiObject {
+    this.site.user('POST', AT, { metadata: { name, ...metadata } })
+    return this.site.server.object('', 'configmaps', 'blue', name) as ApiObject
+  }
+
+  order(digest: string = ruleDigest(this.rule)): void {
+    const { name } = this.rule
+    const record = { type: 'RuleOrder', name, digest, who: 'ann', why: '' } as const
+    this.#append('orders', this.world.codec.encode(record))
+  }
+
+  command({ metadata }: ApiObject): void {
+    const { uid, name, resourceVersion } = metadata
+    const at = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps' }
+    const about = { cluster: this.site.id, clusterEpoch: 1, partition: 0, mode: 'enforce' }
+    const digest = ruleDigest(this.rule)
+    const command = {
+      ...{ type: 'DeleteObject', id: '0-1-0', ...about, evidence: 'rule', because: '', basis: [] },
+      target: { ...at, aggregated: false, namespace: 'blue', name, uid, resourceVersion },
+      ...{ propagationPolicy: 'Background', references: [], listDigest: null, finalizers: [] },
+      ...{ owners: [], freshness: 'live', approvedBy: '', decidedAt: 0 },
+      rule: { name: this.rule.name, digest },
+    } as unknown as DeleteObject
+    this.#append('commands', this.world.codec.encode(command))
+  }
+
+  /** As Kinfold does it, but for these. */
+  delete({ metadata }: ApiObject, more: object = {}): string {
+    const { uid, resourceVersion, name } = metadata
+    const body = {
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: 'Background',
+      ...more,
+    }
+    const request = {
+      ...({ method: 'DELETE', path: `${AT}/${name}`, purpose: 'write' } as const),
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }
+    const sentMs = this.world.time.monotonicMs()
+    const acting = { request, registration: this.site.name, by: 'a test', sentMs }
+    void this.site.carryOut(acting, AbortSignal.abort())
+    return this.world.wrongs.splice(0).join()
+  }
+
+  #append(topic: 'orders' | 'commands', value: Uint8Array): void {
+    const told = { topic, partition: 0, by: 'a test', records: [{ key: '', value }] }
+    for (const { appended } of CHECKERS) equal(appended?.(this.world, told) ?? '', '')
+  }
+}
+
+async function due(rig: Rig, name = 'it', metadata?: object): Promise<ApiObject> {
+  const object = rig.make(name, metadata)
+  await rig.world.time.advance(3 * MINUTE)
+  rig.command(object)
+  return object
+}
+
+test('what is due by an enforced rule is deleted without an objection', async () => {
+  const rig = new Rig()
+  rig.order()
+  equal(rig.delete(await due(rig)), '')
+})
+
+test('what no rule and no owner has deleted is objected to', () => {
+  const rig = new Rig()
+  match(rig.delete(rig.make('it')), /it has no owner references \(I2\)/)
+})
+
+test('a deletion before the rule has waited is objected to', async () => {
+  const rig = new Rig()
+  rig.order()
+  const object = rig.make('it')
+  await rig.world.time.advance(MINUTE)
+  rig.command(object)
+  match(rig.delete(object), /rule old has it deleted in 60000 ms \(I39\)/)
+})
+
+test('an object that the rule is not about is objected to', async () => {
+  const rig = new Rig()
+  rig.order()
+  const object = await due(rig, 'it', { labels: { tier: 'other' } })
+  match(rig.delete(object), /rule old is not about it \(I39\)/)
+})
+
+test('a version that was not judged is objected to, and so is another propagation policy', async () => {
+  const rig = new Rig()
+  rig.order()
+  const object = await due(rig)
+  match(rig.delete(object, { propagationPolicy: 'Orphan' }), /propagation policy Orphan \(I39\)/)
+  const other = await due(rig, 'other')
+  match(rig.delete(other, { preconditions: { uid: other.metadata.uid } }), /no such version \(I4\)/)
+})
+
+test('without an order it is objected to, and two seconds after it was taken back', async () => {
+  const rig = new Rig()
+  match(rig.delete(await due(rig, 'a')), /no order enforces rule old as it decided \(I39\)/)
+  rig.order('another digest')
+  match(rig.delete(await due(rig, 'b')), /no order enforces rule old as it decided \(I39\)/)
+  rig.order()
+  const [c, d] = [await due(rig, 'c'), await due(rig, 'd')]
+  rig.order('')
+  await rig.world.time.advance(2_000)
+  equal(rig.delete(c), '')
+  await rig.world.time.advance(1)
+  match(rig.delete(d), /no order enforces rule old as it decided \(I39\)/)
+})
+
+test('more than the limit is objected to, if it became due after the order', async () => {
+  const rig = new Rig()
+  rig.order()
+  const all = ['a', 'b', 'c'].map((name) => rig.make(name))
+  await rig.world.time.advance(3 * MINUTE)
+  for (const each of all) rig.command(each)
+  const [a, b, c] = all
+  equal(rig.delete(a!) + rig.delete(b!), '')
+  match(rig.delete(c!), /3 by rule old, whose limit is 2 \(I39\)/)
+})
+
+test('what was seen when the order was given counts for no limit', async () => {
+  const rig = new Rig()
+  const all = ['a', 'b', 'c'].map((name) => rig.make(name))
+  await rig.world.time.advance(3 * MINUTE)
+  rig.order()
+  for (const each of all) rig.command(each)
+  equal(all.map((each) => rig.delete(each)).join(''), '')
+})
