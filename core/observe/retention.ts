@@ -37,19 +37,8 @@ export function forgetOwner(
     return ownerTimer(step, next, uid, place)
   }
   putOwner(step, { uid, place }, null)
-<<<<<<< HEAD
-  if (step.graph.node(uid) === undefined) forgetController(step, uid)
-=======
   if (step.graph.node(uid) === undefined) forgetReplaced(step, uid)
->>>>>>> s24-sim
   if (owner.type === 'absent' && step.graph.node(uid) === undefined) {
     step.outcome.forgotten.push(objectKey(step.cluster, uid))
-  }
-}
-
-/** What rules deleted of its objects is counted no longer than the controller is known. */
-function forgetController({ graph }: Step, controller: Uid): void {
-  for (const { name } of graph.policy.policy.rules) {
-    if (graph.ruleOwner(name, controller) !== undefined) graph.setRuleOwner(name, controller, null)
   }
 }
