@@ -134,7 +134,7 @@ function overText({ name }: Rule, most: number): string {
 
 /** The controller of the object makes again what the rule deletes: both would go on for ever. */
 function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
-  const controller = controllerOf(object)
+  const controller = controllerOf(facts, object)
   const known = controller && currentOwner(facts, rule, controller.uid)
   if (controller === undefined || known == null || known.replaced < MOST_REPLACED) return ''
   const { kind, name } = controller
@@ -151,7 +151,7 @@ function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwn
 /** A command by this rule is issued for it. `time`: of the record. */
 export function countDeleted({ graph }: Step, rule: Rule, node: Node, time: number): void {
   const { object } = node
-  const controller = controllerOf(object)
+  const controller = controllerOf(graph, object)
   if (controller === undefined) return
   const known = currentOwner(graph, rule, controller.uid)
   // Its time: how long such an object lives under the rule, and at least a day.
@@ -171,7 +171,7 @@ const NONE_DELETED: RuleOwner = { type: 'RuleOwner', deletedAt: 0, deleted: 0, r
 export function countMade(step: Step, object: ObjectMeta, time: number): void {
   const { graph } = step
   const ofKind = rulesOfKind(graph.policy.policy.rules, object)
-  const controller = controllerOf(object)
+  const controller = controllerOf(graph, object)
   if (ofKind === null || controller === undefined) return
   for (const rule of ofKind.rules) {
     const known = currentOwner(graph, rule, controller.uid)
@@ -182,7 +182,13 @@ export function countMade(step: Step, object: ObjectMeta, time: number): void {
   }
 }
 
-/** A CronJob makes Jobs by its schedule, whatever becomes of former ones. */
-function controllerOf({ ownerReferences }: ObjectMeta): OwnerReference | undefined {
-  return ownerReferences.find(({ controller, kind }) => controller === true && kind !== 'CronJob')
+/**
+ * One that is there, in the object's own namespace or in none: an object of another namespace may
+ * name any uid. A CronJob makes Jobs by its schedule, whatever becomes of former ones.
+ */
+function controllerOf(facts: ClusterFacts, object: ObjectMeta): OwnerReference | undefined {
+  const named = object.ownerReferences.find(({ controller }) => controller === true)
+  const owner = named && facts.node(named.uid)?.object
+  if (named === undefined || owner === undefined || owner.kind === 'CronJob') return undefined
+  return owner.namespace === '' || owner.namespace === object.namespace ? named : undefined
 }
