@@ -53,7 +53,7 @@ Nothing needs a person.
 })
 
 test('rules are said in a line, where the policy has some', () => {
-  const rules = { dryRun: 2, enforced: 1, due: 12 }
+  const rules = { dryRun: 2, enforced: 1, overLimit: 0, due: 12 }
   const printed = render(statusOf(readOf({ ...well, rules })), 'table')
   match(
     printed,
@@ -80,6 +80,11 @@ const NEEDS: readonly (readonly [string, Read, RegExp])[] = [
     'a pause of all clusters (C7)',
     readOf({ ...well, isPaused: true, pauses: [{ isOfAll: true, who: 'ann', why: '' }] }),
     /^it is paused by ann: kinfold resume --why …$/,
+  ],
+  [
+    'a rule over its limit',
+    readOf({ ...well, rules: { dryRun: 1, enforced: 2, overLimit: 1, due: 900 } }),
+    /^1 rule over its limit, so that it deletes nothing: kinfold rules list --cluster north$/,
   ],
   [
     'a breaker',

@@ -195,7 +195,7 @@ function overdueNeed(
 /** What keeps Kinfold from deleting. */
 function heldNeeds(
   cluster: ClusterRef,
-  { openBreakers, pauses, held, refused }: NonNullable<ClusterRow['status']>,
+  { openBreakers, pauses, held, refused, rules }: NonNullable<ClusterRow['status']>,
   lock: ClusterRow['lock'],
 ): readonly Need[] {
   const at = ` --cluster ${shellWord(cluster.scope)}`
@@ -204,6 +204,10 @@ function heldNeeds(
     const reason = why === '' ? '' : ` (${why})`
     return need(`it is paused by ${who}${reason}`, `kinfold resume${isOfAll ? '' : at} --why …`)
   })
+  if (rules !== null && rules.overLimit > 0) {
+    const what = `${countOf(rules.overLimit, 'rule')} over its limit, so that it deletes nothing`
+    needs.push(need(what, `kinfold rules list${at}`))
+  }
   if (openBreakers > 0) {
     needs.push(need(`${countOf(openBreakers, 'breaker')} open`, `kinfold held${at}`))
   }

@@ -126,16 +126,20 @@ function textOf(results: readonly TrialResult[], rule: Rule, since: string): str
     parts.push(`${missed} of these were changed, given dependents or made again afterwards\n`)
   }
   const cases = casesOf(results)
+  const isOne = new Set(cases.map(({ cluster }) => cluster)).size <= 1
   const rows = cases
     .slice(0, PRINTED)
     .map((each) => [
+      ...(isOne ? [] : [each.cluster]),
       ...[time(each.at), each.namespace === '' ? '-' : each.namespace, `${each.kind}/${each.name}`],
       laterOf(each),
     ])
-  if (rows.length > 0) parts.push('\n', table(['DUE', 'NAMESPACE', 'OBJECT', 'LATER'], rows))
+  if (rows.length > 0) parts.push('\n', table(isOne ? TITLES : ['CLUSTER', ...TITLES], rows))
   if (due > rows.length) parts.push(`and ${due - rows.length} more: -o json\n`)
   return parts.join('')
 }
+
+const TITLES: readonly string[] = ['DUE', 'NAMESPACE', 'OBJECT', 'LATER']
 
 function laterOf(each: TrialCase): string {
   const { changes, changedAt, dependents, deletedAt, madeAgainAt } = each

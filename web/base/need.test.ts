@@ -49,6 +49,11 @@ const rows: readonly (readonly [
     { held: { ...held, approval: 2 } },
     ['2 objects held until a person approves or rejects'],
   ],
+  [
+    'a rule is over its limit',
+    { rules: { dryRun: 0, enforced: 1, overLimit: 1, due: 900 } },
+    ['1 rule over its limit, so that it deletes nothing'],
+  ],
   ['a breaker is open', { openBreakers: 1 }, ['1 breaker open']],
   ['the cluster refuses', { refused: 1 }, ['1 object that the cluster refuses to change']],
   ['it is paused', { isPaused: true }, ['it is paused']],

@@ -30,7 +30,7 @@ export function needsOf({ cluster, status }: Row): readonly Need[] {
     return [need('its status is unknown: the process that has it cannot be asked')]
   }
   const { mode, heartbeatAgeMs, openBreakers, isPaused, held, refused, lagEntries } = status
-  const { overdue } = status
+  const { overdue, rules } = status
   const needs: Need[] = []
   // In mode observe nothing is held, and no order has anything to stop.
   if (mode !== 'observe') {
@@ -38,6 +38,10 @@ export function needsOf({ cluster, status }: Row): readonly Need[] {
       needs.push(
         need(`${countOf(held.approval, 'object')} held until a person approves or rejects`, true),
       )
+    }
+    if (rules !== null && rules.overLimit > 0) {
+      const many = countOf(rules.overLimit, 'rule')
+      needs.push(need(`${many} over its limit, so that it deletes nothing`))
     }
     if (openBreakers > 0) needs.push(need(`${countOf(openBreakers, 'breaker')} open`, true))
     if (refused !== null && refused > 0) {

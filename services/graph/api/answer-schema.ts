@@ -139,6 +139,7 @@ const CLUSTER_STATUS = record({
       record({
         dryRun: say('Those that no order enforces.', COUNT),
         enforced: COUNT,
+        overLimit: say('Enforced ones whose limit holds all of them.', COUNT),
         due: say(
           'Objects that a rule has deleted, or would; null while they are counted.',
           NUMBER_OR_NULL,

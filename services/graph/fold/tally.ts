@@ -266,7 +266,10 @@ function countBlocked(blocking: Blocking, key: string, node: Node, sign: 1 | -1)
 function blockedBecause(node: Node): BlockedBecause | undefined {
   const { verdict, attempt } = node
   if (verdict?.type === 'blocked') return 'unresolvable'
-  if (admissionOf(node) !== null) return 'held'
+  const admission = admissionOf(node)
+  // A rule in dry run holds what it is about for as long as people want; one over its limit is
+  // reported as itself.
+  if (admission !== null) return admission.by === 'rule' ? undefined : 'held'
   const isAsked = verdict !== null && ASKING.has(verdict.type)
   return isAsked && attempt?.outcome === 'blocked' ? 'refused' : undefined
 }
