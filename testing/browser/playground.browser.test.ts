@@ -89,7 +89,7 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
       ['', 'Nothing needs a person.'],
       ['#/search?cluster=north&namespace=shop', 'looked through.'],
       // Half a minute after a report is made its rule, which is in dry run, holds it.
-      ['#/held', /^(Nothing is held\.|ConfigMap\/report-\d+-summary)$/],
+      ['#/held', /^(Nothing is held|\d+ objects?)\.$/],
       ['#/rules', 'old-summaries'],
       ['#/diff?cluster=north', 'Take one of these spans'],
       [`#/diff?${new URLSearchParams({ cluster: 'north', from })}`, /^\d+ differences?: .*added/],
