@@ -8,7 +8,6 @@
  * Not here: whether it may be removed (the answer says it), the call itself (the reaper's).
  */
 import type { Command } from 'commander'
-import { isOfCollector } from '../../core/model/object.ts'
 import { durationOf, shellWord } from '../../core/model/text.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { labelOf } from '../../services/graph/api/word.ts'
@@ -122,9 +121,12 @@ export function listText(answer: FinalizerList, output: Output): string {
   return table(HEAD, rows)
 }
 
+/** As core/model/object.ts names them, which is more than the client's package has. */
+const OF_COLLECTOR: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion'])
+
 /** For whom, or below an owner for which object: its own finalizers are in a column. */
 function waitsText({ finalizers, because }: FinalizerList['objects'][number]): string {
-  const others = finalizers.filter(({ name }) => !isOfCollector(name))
+  const others = finalizers.filter(({ name }) => !OF_COLLECTOR.has(name))
   if (others.length === 0) return because
   const known = others.flatMap(({ by, once }) => {
     return by === '' ? [] : [once === null ? by : `${by}, once ${once}`]
