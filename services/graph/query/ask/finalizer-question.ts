@@ -17,10 +17,9 @@ import { cursorText } from '../index/cursor.ts'
 import { askedIn } from '../index/moment.ts'
 import { finalizerPlanOf } from '../plan/finalizer-plan.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
-import { clusterMarked } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import { askedOf } from './choice.ts'
-import { cursorOf, meantIn, PASSED_OVER } from './list-question.ts'
+import { meantIn, PASSED_OVER, turnOf } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
 import { aboutOne, type QuestionParts } from './question.ts'
 
@@ -33,19 +32,14 @@ export function addFinalizers(server: FastifyInstance, parts: QuestionParts): vo
     const words = askedOf(request)
     const asked = stuckAsked(words)
     const question = { route: '/v1/finalizers', words }
-    const cursor = cursorOf(question)
     const all = await clusters.all()
     const named = namedClusters(all, words['cluster'])
-    const marked = clusterMarked(request)
-    const ids = meantIn(named, asked.at).map(({ id }) => id)
-    const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
-    const [cluster, following] = left
+    const turn = turnOf(request, question, meantIn(named, asked.at))
     const empty = { objects: [], continue: null }
-    if (cluster === undefined) {
+    if (turn === undefined) {
       return documentOf('FinalizerList', { answer: empty, partial: '', asOf: [] })
     }
-    const next = following === undefined ? null : cursorText(question, [following, ''])
-    const after = cluster === cursor.cluster ? cursor.after : ''
+    const { cluster, after, next } = turn
     try {
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const of = { cluster: clusterRefs(all)(cluster), query }
@@ -59,7 +53,7 @@ export function addFinalizers(server: FastifyInstance, parts: QuestionParts): vo
       })
     } catch (error) {
       const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
-      if (!isAway || ids.length === 1) throw error
+      if (!isAway || turn.isOnly) throw error
       const answer = { ...empty, continue: next }
       return documentOf('FinalizerList', { answer, partial: error.message, asOf: [] })
     }

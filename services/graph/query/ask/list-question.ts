@@ -13,7 +13,7 @@
  * (http.ts), since a cursor and its pages are about all objects.
  */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
@@ -68,16 +68,11 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     const words = askedOf(request)
     const asked = listAsked(words)
     const question = { route: '/v1/objects', words }
-    const cursor = cursorOf(question)
     const all = await clusters.all()
     const named = namedClusters(all, words['cluster'])
-    const marked = clusterMarked(request)
-    const ids = meantIn(named, asked.at).map(({ id }) => id)
-    const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
-    const [cluster, following] = left
-    if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
-    const next = following === undefined ? null : cursorText(question, [following, ''])
-    const after = cluster === cursor.cluster ? cursor.after : ''
+    const turn = turnOf(request, question, meantIn(named, asked.at))
+    if (turn === undefined) return documentOf('ObjectList', emptyPage(null, ''))
+    const { cluster, after, next } = turn
     try {
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const ref = clusterRefs(all)(cluster)
@@ -96,10 +91,37 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
       })
     } catch (error) {
       const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
-      if (!isAway || ids.length === 1) throw error
+      if (!isAway || turn.isOnly) throw error
       return documentOf('ObjectList', emptyPage(next, error.message))
     }
   })
+}
+
+/** The cluster that a page is about. */
+export interface Turn {
+  readonly cluster: ClusterId
+  /** Empty: with the first of the cluster. */
+  readonly after: string
+  /** `continue` behind all of the cluster; null where it is the last. */
+  readonly next: string | null
+  /** No other is meant. */
+  readonly isOnly: boolean
+}
+
+/** By `continue`, in the order of the clusters' ids; undefined where none is left. */
+export function turnOf(
+  request: FastifyRequest,
+  question: PagedQuestion,
+  meant: readonly Pick<KnownCluster, 'id'>[],
+): Turn | undefined {
+  const cursor = cursorOf(question)
+  const first = clusterMarked(request) ?? cursor.cluster
+  const left = meant.map(({ id }) => id).filter((id) => id >= first)
+  const [cluster, following] = left.toSorted()
+  if (cluster === undefined) return undefined
+  const next = following === undefined ? null : cursorText(question, [following, ''])
+  const after = cluster === cursor.cluster ? cursor.after : ''
+  return { cluster, after, next, isOnly: meant.length === 1 }
 }
 
 /** A position is of one partition. */
@@ -140,7 +162,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
   }
 }
 
-export function cursorOf(question: PagedQuestion): Cursor {
+function cursorOf(question: PagedQuestion): Cursor {
   const places = cursorIn(question.words['continue'], question)
   if (places === undefined) return START
   const [cluster, after, more] = places
