@@ -10,6 +10,7 @@
  */
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
+import { callByRules, pageOfTurns } from './admit/rule-call.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
@@ -79,6 +80,8 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
       return within(heldPrefix(cluster))
     case 'tickets':
       return within(ticketsPrefix(cluster, todo.budget))
+    case 'turns':
+      return pageOfTurns(facts, cursor)
     case 'ring':
       return { ...ringPage(facts, todo.root), limit: KEYS_PER_PAGE }
     case 'ring-end':
@@ -141,6 +144,8 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
       return takeMissed(step, todo, keys) ? undefined : lastOf(keys)
     case 'tickets':
       return useTickets(step, work, todo, keys)
+    case 'turns':
+      return callByRules(step, keys)
     case 'ring':
       return walk(step, work, todo.root, keys) ? undefined : lastOf(keys)
     case 'ring-end':

@@ -276,10 +276,11 @@ const policy = record<Policy>({
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
+const counts = list(record<NamespaceCount>({ namespace: text, count: number }))
 const minutes = list(
   record<MinuteCounts>({
     minute: number,
-    namespaces: list(record<NamespaceCount>({ namespace: text, count: number })),
+    namespaces: counts,
   }),
 )
 const claims = list(
@@ -429,6 +430,7 @@ const checkedList = record<CheckedList>({
 const todo: Draw<Todo> = cases<Todo>({
   subject: { uid: text },
   verify: { uid: text },
+  turns: {},
   dependents: { owner: text, place: text },
   waits: { kind: record(groupKind) },
   missing: { kind: record(groupKind), list: checkedList },
@@ -869,6 +871,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Pace: { minute: number, settled: number, refused: number },
   Share: { minutes },
   RuleRun: { digest: text, due: minutes, heldAt: number, because: text },
+  RuleTurns: { underWay: counts, waiting: number, freed: number, cursor: text },
+  RuleTurn: {},
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },

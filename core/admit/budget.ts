@@ -21,7 +21,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { markDirty } from '../graph/outcome.ts'
-import { endOfNamespaceTickets, namespaceOfTicket } from '../graph/row.ts'
+import { endOfNamespace, namespaceOfTicket } from '../graph/row.ts'
 import { byNamespace, minuteOf, mostOf, since, sumOf, withOne } from '../graph/window.ts'
 import { BUDGET_MINUTES, KEYS_PER_PAGE, LEASE_MS } from '../model/constant.ts'
 import type { Hold, Node } from '../model/node.ts'
@@ -217,12 +217,12 @@ export function useTickets(
     const ticket = step.graph.ticketAt(key)
     if (ticket !== undefined && isBehind(step, namespace, ticket.number)) {
       replaceFirst(step, { ...work, todo: { ...todo, isAgain: true } })
-      return endOfNamespaceTickets(key)
+      return endOfNamespace(key)
     }
     const price = { class: account.class, namespace }
     if (roomOf(step.graph, price, account.now) <= called) {
       account.lookAgain()
-      return endOfNamespaceTickets(key)
+      return endOfNamespace(key)
     }
     step.graph.removeRow(key)
     if (ticket === undefined) continue

@@ -11,7 +11,7 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import { waitMsOf } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
-import type { HeldBy, Hold, Node, Ruling } from '../model/node.ts'
+import type { HeldBy, Hold, Node, Ruling, Turn } from '../model/node.ts'
 import type { Holds } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
@@ -24,7 +24,7 @@ import { pausedBecause } from './paused.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
-import { heldByRule, waitsSince } from './rule-hold.ts'
+import { heldByRule, heldForTurn, waitsSince } from './rule-hold.ts'
 
 /**
  * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion
@@ -71,11 +71,16 @@ export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
   const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
   const hindrance = hindranceOf(facts, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
-  // A deletion that began has begun, even if the reasons that allowed it end.
-  const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
+  const turn = turnOf(node, rule, by, whole)
   if (by === null && endsAt === null && ruling === null && turn === 'none')
     return { hold: null, price: null }
   return { hold: { by, because, since, until, what: going.what, ruling, turn }, price }
+}
+
+/** A deletion that began has begun, even if the reasons that allowed it end. */
+function turnOf(node: Node, rule: Rule | null, by: HeldBy | null, whole: Price | null): Turn {
+  if (rule !== null) return by === 'budget' ? 'queued' : 'none'
+  return by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
 }
 
 interface Hindrance {
@@ -115,7 +120,9 @@ function hindranceOf(
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(facts, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
-  if (going.rule !== null) return heldByRule(facts, node, going.rule, until)
+  if (going.rule !== null) {
+    return heldByRule(facts, node, going.rule, until) ?? heldForTurn(facts, node)
+  }
   const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
   if (until !== null && (facts.state?.now ?? 0) < until) {
     const why = before || `evidence ${evidence}`

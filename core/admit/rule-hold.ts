@@ -10,6 +10,7 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
+import { freeTurnsOf, ruleTurnOf } from '../graph/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { minuteOf, since, withOne } from '../graph/window.ts'
 import type { Node } from '../model/node.ts'
@@ -27,7 +28,7 @@ const REPLACED_MS = 120_000
 const MOST_REPLACED = 2
 
 interface RuleHindrance {
-  readonly by: 'hold' | 'rule'
+  readonly by: 'hold' | 'rule' | 'budget'
   readonly because: string
   readonly until: number | null
 }
@@ -68,6 +69,16 @@ export function heldByRule(
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${enforce} releases it`)
   return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
+}
+
+/**
+ * Of all rules of a cluster so many deletions are under way, however many objects are due: what is
+ * deleted beside them waits for no more.
+ */
+export function heldForTurn(facts: ClusterFacts, node: Node): RuleHindrance | null {
+  if (ruleTurnOf(node) === 'has' || freeTurnsOf(facts, node.object.namespace) > 0) return null
+  const because = 'deletions by rules take turns, and others are under way'
+  return { by: 'budget', because, until: null }
 }
 
 /** Null where nothing was counted since the rule is as it is, and since it was enforced last. */

@@ -33,6 +33,7 @@ import type {
   RingVisit,
   RuleOwner,
   RuleRun,
+  RuleTurns,
   Seen,
   StateValue,
   Ticket,
@@ -70,6 +71,8 @@ import {
   ringVisitKey,
   ruleOwnerKey,
   ruleRunKey,
+  ruleTurnKey,
+  ruleTurnsKey,
   rulingKey,
   seenKey,
   shareKey,
@@ -173,6 +176,14 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setRuleOwner(rule: string, controller: Uid, owner: RuleOwner | null): void {
     this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
+  }
+
+  setRuleTurns(turns: RuleTurns): void {
+    this.#put(ruleTurnsKey(this.cluster), turns)
+  }
+
+  setRuleTurn(namespace: string, uid: Uid, isWaiting: boolean): void {
+    this.#put(ruleTurnKey(this.cluster, namespace, uid), isWaiting ? { type: 'RuleTurn' } : null)
   }
 
   setPlan(set: SetHash): void {

@@ -39,6 +39,7 @@ import type {
   RingVisit,
   RuleOwner,
   RuleRun,
+  RuleTurns,
   Seen,
   Verification,
   Work,
@@ -69,6 +70,7 @@ import {
   ringVisitKey,
   ruleOwnerKey,
   ruleRunKey,
+  ruleTurnsKey,
   rulingKey,
   seenKey,
   shareKey,
@@ -133,6 +135,7 @@ export interface ClusterFacts {
   share(kind: GroupKind): readonly MinuteCounts[]
   /** What became due by a rule. */
   ruleRun(rule: string): RuleRun | undefined
+  readonly ruleTurns: RuleTurns
   /** The objects of a controller that a rule deleted. */
   ruleOwner(rule: string, controller: Uid): RuleOwner | undefined
   /** The objects that wait for approval. */
@@ -286,6 +289,10 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
     return typed(this.reader.get(ruleOwnerKey(this.cluster, rule, controller)), 'RuleOwner')
   }
 
+  get ruleTurns(): RuleTurns {
+    return typed(this.reader.get(ruleTurnsKey(this.cluster)), 'RuleTurns') ?? NO_RULE_TURNS
+  }
+
   get plan(): SetHash {
     return typed(this.reader.get(planKey(this.cluster)), 'HeldPlan')?.set ?? EMPTY_SET
   }
@@ -317,4 +324,12 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
   ringVisit(root: Uid, visited: Uid): RingVisit | undefined {
     return typed(this.reader.get(ringVisitKey(this.cluster, root, visited)), 'RingVisit')
   }
+}
+
+const NO_RULE_TURNS: RuleTurns = {
+  type: 'RuleTurns',
+  underWay: [],
+  waiting: 0,
+  freed: 0,
+  cursor: '',
 }

@@ -197,6 +197,20 @@ export function ruleOwnerKey(cluster: ClusterId, rule: string, controller: Uid):
   return `ruleowner/${clusterPart('', cluster)}/${part(rule)}/${part(controller)}`
 }
 
+/** The deletions by rules that are under way. */
+export function ruleTurnsKey(cluster: ClusterId): string {
+  return `ruleturns/${clusterPart('', cluster)}`
+}
+
+export function ruleTurnKey(cluster: ClusterId, namespace: string, uid: Uid): string {
+  return `${ruleTurnsPrefix(cluster)}${part(namespace)}/${part(uid)}`
+}
+
+/** The objects that wait to be deleted by a rule, by namespace. */
+export function ruleTurnsPrefix(cluster: ClusterId): string {
+  return `ruleturn/${clusterPart('', cluster)}/`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`

@@ -17,6 +17,7 @@ import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
 import { subjectOf } from './row.ts'
+import { noteRuleTurn } from './rule-turn.ts'
 
 export interface Link {
   readonly owner: Uid
@@ -43,6 +44,7 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
 export function putNode(step: Step, before: Node | null, after: Node): void {
   step.graph.setNode(after.object.uid, after)
   noteHeld(step, before, after)
+  noteRuleTurn(step, before, after)
   if (before === null || isLinkedOtherwise(before, after)) relink(step, before, after)
 }
 
@@ -51,6 +53,7 @@ export function removeNode(step: Step, node: Node): void {
   const { uid } = node.object
   if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
   noteHeld(step, node, null)
+  noteRuleTurn(step, node, null)
   relink(step, node, null)
 }
 

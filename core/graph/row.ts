@@ -22,8 +22,12 @@ export function namespaceOfTicket(row: string): string {
   return decodeURIComponent(row.split('/')[3] ?? '')
 }
 
-/** After all tickets of that ticket's namespace. */
-export function endOfNamespaceTickets(row: string): string {
+export function namespaceOfTurn(row: string): string {
+  return decodeURIComponent(row.split('/')[2] ?? '')
+}
+
+/** After all tickets, or turns, of that one's namespace. */
+export function endOfNamespace(row: string): string {
   return `${row.slice(0, row.lastIndexOf('/'))}/~`
 }
 

@@ -112,6 +112,16 @@ export const BUDGET_MINUTES = 12
 export const NAMESPACES_COUNTED = 64
 
 /**
+ * Deletions by rules that may be under way in a cluster. A cascade beside them waits behind no more
+ * than these, in the log of commands as at the server.
+ */
+export const DELETIONS_BY_RULES = 128
+/** So many turns become free before others are called, or all of them. */
+export const FREED_BEFORE_A_CALL = 8
+/** Of those that wait so many are read at once. */
+export const TURNS_PER_PAGE = 16
+
+/**
  * More than so many times a budget, and at least so many, requested within ten minutes are no
  * ordinary day.
  */

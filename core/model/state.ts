@@ -57,6 +57,8 @@ export type StateValue =
   | Pace
   | Share
   | RuleRun
+  | RuleTurns
+  | RuleTurn
   | RuleOwner
   | UnreadableHome
   | Position
@@ -351,12 +353,13 @@ export interface Work {
  * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases
  *   the cycle.
  * - `tickets`: the queue of a budget.
+ * - `turns`: the objects that wait to be deleted by a rule.
  */
 export type Todo =
   | { readonly type: 'subject' | 'verify'; readonly uid: Uid }
   | DependentsTodo
   | { readonly type: 'waits'; readonly kind: GroupKind }
-  | { readonly type: 'verdicts' | 'timers' }
+  | { readonly type: 'verdicts' | 'timers' | 'turns' }
   | KeyTodo
   | MissingTodo
   | MissedTodo
@@ -627,6 +630,23 @@ export interface RuleOwner {
   readonly deleted: number
   /** Of these, how many the controller made again right afterwards. */
   readonly replaced: number
+}
+
+/** `ruleturns/<cluster>`: deletions by rules that are under way, and how many wait. */
+export interface RuleTurns {
+  readonly type: 'RuleTurns'
+  /** By namespace, none with a count of 0. */
+  readonly underWay: readonly NamespaceCount[]
+  readonly waiting: number
+  /** Turns that became free since others were called. */
+  readonly freed: number
+  /** The end of the namespace that was called last; empty at first. */
+  readonly cursor: string
+}
+
+/** `ruleturn/<cluster>/<namespace>/<uid>`: an object that waits for its turn. */
+export interface RuleTurn {
+  readonly type: 'RuleTurn'
 }
 
 /**

@@ -35,6 +35,8 @@ import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
 import { checkOrders, checkRuled, checkRuleOwner, checkRun } from './rule-state-check.ts'
+import type { ExpectedTurns } from './rule-turn-check.ts'
+import { checkTurns, expectTurn } from './rule-turn-check.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
@@ -50,6 +52,7 @@ export function check(entries: Entries): readonly string[] {
     members: new Map(),
     waiting: new Map(),
     plans: new Map(),
+    turns: new Map(),
     gets: new Map(),
   }
   const complaints: string[] = []
@@ -91,6 +94,8 @@ interface Expected {
   readonly waiting: Map<string, string>
   /** The sets that wait for approval, by key. */
   readonly plans: Map<string, SetHash>
+  /** Of each cluster, by its key of `RuleTurns`. */
+  readonly turns: Map<string, ExpectedTurns>
   /** Live GETs of owners under way, by the key of their count. */
   readonly gets: Map<string, number>
 }
@@ -215,7 +220,7 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
 }
 
 function expect(
-  { edges, counts, members, waiting, plans }: Expected,
+  { edges, counts, members, waiting, plans, turns }: Expected,
   cluster: ClusterId,
   node: Node,
 ): void {
@@ -226,6 +231,7 @@ function expect(
   if (hold?.by === 'approval') {
     plans.set(plan, withMember(plans.get(plan) ?? EMPTY_SET, memberOf(node)))
   }
+  expectTurn(turns, cluster, node)
   const kind = membersKey(cluster, object)
   members.set(kind, withMember(members.get(kind) ?? EMPTY_SET, object.uid))
   for (const [key, { owner, place, blocking, waiting, unserved }] of linksOf(cluster, node)) {
@@ -248,7 +254,7 @@ function getsOfKey(entries: Entries, key: string, { count, clusterEpoch }: Gets)
 }
 
 function checkAll(entries: Entries, expected: Expected): string[] {
-  const complaints: string[] = []
+  const complaints: string[] = [...checkTurns(entries, expected.turns)]
   const counted = new Map<string, Counted>()
   let edges = 0
   for (const [key, value] of entries) {
