@@ -8,16 +8,18 @@
  *
  * Not here: whether the rule matches (judge/rule.ts), what holds any deletion (hold.ts).
  */
+import type { ClusterGraph } from '../graph/cluster-graph.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { freeTurnsOf, ruleTurnOf } from '../graph/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
-import { minuteOf, since, withOne } from '../graph/window.ts'
+import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
+import { NAMESPACES_COUNTED } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
 import { digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
-import type { RuleOwner, RuleRun } from '../model/state.ts'
+import type { HeldNamespace, RuleOwner, RuleRun } from '../model/state.ts'
 import { shellWord, timeText } from '../model/text.ts'
 
 const HOUR_MINUTES = 60
@@ -62,7 +64,8 @@ export function heldByRule(
   const order = orderOf(rule, facts.directives.rules)
   const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
   const run = currentRun(facts, rule)
-  if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
+  const over = run === null ? '' : overIn(run, node.object.namespace)
+  if (over !== '') return held(`${over}; ${enforce} releases it`)
   if (!isShareKnown(facts, rule)) {
     return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
@@ -86,7 +89,24 @@ export function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   const run = facts.ruleRun(rule.name)
   if (run === undefined || run.digest !== digestOf(rule)) return null
   const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
-  return run.heldAt > 0 && run.heldAt < enforcedAt ? null : run
+  const heldAt = run.heldAt || (run.heldIn[0]?.heldAt ?? 0)
+  return heldAt > 0 && heldAt < enforcedAt ? null : run
+}
+
+/** Why it holds what is due in a namespace; empty where it is within its limit there. */
+function overIn({ because, heldIn }: RuleRun, namespace: string): string {
+  return because || (heldIn.find((each) => each.namespace === namespace)?.because ?? '')
+}
+
+/** In all of the cluster, or in a namespace. */
+export function isOverLimit(facts: ClusterFacts, rule: Rule): boolean {
+  const run = currentRun(facts, rule)
+  return run !== null && overText(run) !== ''
+}
+
+/** Where it is over its limit, for people; empty where it is not. */
+export function overText({ because, heldIn }: RuleRun): string {
+  return because || heldIn.map((each) => each.because).join('; ')
 }
 
 /** An object is due by a rule, and counted once. `time`: of the record. */
@@ -101,7 +121,10 @@ export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time:
   if (!isShareKnown(step.graph, rule)) waitFor(step, ANY_KIND, object.uid)
 }
 
-const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, because: '' }
+const NONE_DUE: RuleRun = {
+  ...{ type: 'RuleRun', digest: '', due: [] },
+  ...{ heldAt: 0, because: '', heldIn: [] },
+}
 
 /** A kind is listed, or not to be, perhaps the last one of a rule: its share is known now. */
 export function noteListed(step: Step, kind: GroupKind, time: number): void {
@@ -111,15 +134,40 @@ export function noteListed(step: Step, kind: GroupKind, time: number): void {
 
 /**
  * Whether what is due together is too much: with each object that becomes due, and not later, when
- * what was deleted meanwhile would be missing in the share.
+ * what was deleted meanwhile would be missing in the share. A namespace has half of the limit, and
+ * is held alone when it is over that: so one with many objects that are due does not hold the rule
+ * for the others. All together are never more than the limit.
  */
 function checkLimit({ graph }: Step, rule: Rule, time: number): void {
   const run = currentRun(graph, rule)
   if (rule.limit === null || run === null || run.heldAt > 0) return
   if (!isShareKnown(graph, rule)) return
   const most = mostOf(graph, rule, rule.limit)
-  if (sumOf(run.due, time) <= most) return
-  graph.setRuleRun(rule.name, { ...run, heldAt: time, because: overText(rule, most) })
+  const each = isOfOneNamespace(rule) ? undefined : Math.ceil(most / 2)
+  const counts = byNamespace(since(run.due, minuteOf(time) - HOUR_MINUTES + 1))
+  const because = overLimit(rule, most, 'its limit')
+  if (sumOf(counts, each) > most) {
+    return graph.setRuleRun(rule.name, { ...run, heldAt: time, because })
+  }
+  for (const [namespace, count] of counts) {
+    if (each === undefined || count <= each || !isTenant(namespace)) continue
+    if (overIn(run, namespace) !== '') continue
+    const half = `half of its limit in namespace ${namespace}`
+    const held = { namespace, heldAt: time, because: overLimit(rule, each, half) }
+    return holdIn(graph, rule, run, held)
+  }
+}
+
+/** Where too many namespaces are held all are. */
+function holdIn(graph: ClusterGraph, rule: Rule, run: RuleRun, held: HeldNamespace): void {
+  const { heldAt, because } = held
+  const heldIn = [...run.heldIn, held]
+  const isAll = heldIn.length > NAMESPACES_COUNTED
+  graph.setRuleRun(rule.name, isAll ? { ...run, heldAt, because } : { ...run, heldIn })
+}
+
+function isOfOneNamespace({ match: { namespaces } }: Rule): boolean {
+  return namespaces.length === 1 && namespaces[0]?.includes('*') === false
 }
 
 function mostOf(facts: ClusterFacts, { match }: Rule, { perHour, percent }: RuleLimit): number {
@@ -134,13 +182,8 @@ function isShareKnown(facts: ClusterFacts, { limit, match }: Rule): boolean {
   return match.kinds.every((kind) => facts.kind(kind)?.phase !== 'unsynced')
 }
 
-function sumOf(minutes: RuleRun['due'], time: number): number {
-  const counted = since(minutes, minuteOf(time) - HOUR_MINUTES + 1)
-  return counted.flatMap(({ namespaces }) => namespaces).reduce((sum, { count }) => sum + count, 0)
-}
-
-function overText({ name }: Rule, most: number): string {
-  return `rule ${name} is over its limit: more than ${most} objects became due within an hour`
+function overLimit({ name }: Rule, most: number, limit: string): string {
+  return `rule ${name} is over ${limit}: more than ${most} objects became due within an hour`
 }
 
 /** The controller of the object makes again what the rule deletes: both would go on for ever. */

@@ -82,8 +82,12 @@ export function sumOf(
 ): number {
   let sum = 0
   for (const [namespace, count] of counts) {
-    const isTenant = namespace !== '' && namespace !== ALL_OTHERS
-    sum += isTenant ? Math.min(count, most) : count
+    sum += isTenant(namespace) ? Math.min(count, most) : count
   }
   return sum
+}
+
+/** A namespace that is counted apart. */
+export function isTenant(namespace: string): boolean {
+  return namespace !== '' && namespace !== ALL_OTHERS
 }

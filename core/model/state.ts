@@ -613,7 +613,16 @@ export interface RuleRun {
   /** `ruleDigest`: what another rule of that name counted is forgotten. */
   readonly digest: string
   readonly due: readonly MinuteCounts[]
-  /** Log time since when it is over its limit; 0 while it is not. */
+  /** Log time since when all of it is held; 0 while it is not. */
+  readonly heldAt: number
+  readonly because: string
+  /** Where it is over its limit in some namespaces only. */
+  readonly heldIn: readonly HeldNamespace[]
+}
+
+export interface HeldNamespace {
+  readonly namespace: string
+  /** Log time. */
   readonly heldAt: number
   readonly because: string
 }

@@ -59,7 +59,7 @@ export const RULE_WORLDS: readonly RuleWorld[] = [
   },
   { rule: 'r pod 60 for:30', script: ['enforce', '+ pod/a', 'wait 60', 'wait 30'] },
   {
-    rule: 'r pod 60 limit:1',
+    rule: 'r pod 60 limit:1 namespace:ns',
     script: ['enforce', '+ pod/a', '+ pod/b', 'wait 60', 'wait 60'],
   },
   {

@@ -44,7 +44,7 @@ function normalValue(value: StateValue): unknown {
     case 'Members':
       return value.set
     case 'RuleRun':
-      return [value.digest, value.due, value.because]
+      return [value.digest, value.due, value.because, value.heldIn.map((it) => it.because)]
     case 'RuleOwner':
       return [value.deleted, value.replaced]
     default:

@@ -30,9 +30,11 @@ function isOf(rule: Rule, { name, digest }: Pick<EnforcedRule, 'name' | 'digest'
   return rule.name === name && ruleDigest(rule) === digest
 }
 
-export function checkRun({ due, heldAt, because }: RuleRun): string[] {
+export function checkRun({ due, heldAt, because, heldIn }: RuleRun): string[] {
   const complaints: string[] = []
   if (heldAt > 0 !== (because !== '')) complaints.push('held, and not for a reason')
+  const names = new Set(heldIn.map(({ namespace }) => namespace))
+  if (names.size !== heldIn.length) complaints.push('a namespace is held twice')
   if (due.length > 60) complaints.push('it counts more than an hour')
   return complaints
 }

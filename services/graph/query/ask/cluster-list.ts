@@ -9,7 +9,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/paused.ts'
-import { currentRun } from '../../../../core/admit/rule-hold.ts'
+import { isOverLimit } from '../../../../core/admit/rule-hold.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { isEnforced } from '../../../../core/model/rule/rule.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -122,7 +122,7 @@ function rulesOf(
   const { rules } = facts.policy.policy
   if (rules.length === 0) return null
   const inForce = rules.filter((rule) => isEnforced(rule, facts.directives.rules))
-  const overLimit = inForce.filter((rule) => (currentRun(facts, rule)?.heldAt ?? 0) > 0).length
+  const overLimit = inForce.filter((rule) => isOverLimit(facts, rule)).length
   const enforced = inForce.length
   const tallies = counted === undefined ? undefined : Object.values(counted)
   const due = tallies?.reduce((sum, { held, deleting }) => sum + held + deleting, 0) ?? null

@@ -7,7 +7,7 @@
  *
  * Not here: who may ask (rule-question.ts), what rules decide (core/judge/rule.ts).
  */
-import { currentRun } from '../../../../core/admit/rule-hold.ts'
+import { currentRun, overText } from '../../../../core/admit/rule-hold.ts'
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { duenessOf, isLike, isMatch } from '../../../../core/judge/rule.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
@@ -130,7 +130,7 @@ function noneOf({ facts }: View, rule: Rule): Counts {
   return {
     ...{ matched: 0, due: 0, held: { ...NONE_HELD }, deleting: 0, elsewhere: 0 },
     ...{ later: 0, nextAt: null, unread: 0, beyond: 0 },
-    overLimit: run !== null && run.heldAt > 0 ? run.because : '',
+    overLimit: run === null ? '' : overText(run),
   }
 }
 

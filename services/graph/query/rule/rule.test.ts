@@ -110,7 +110,7 @@ test('an order enforces it as it is, and another rule of that name is in dry run
 })
 
 test('a rule over its limit says so', async (t) => {
-  const story = ['rule old cm 10 limit:1', 'put cm/a', 'put cm/b', 'put cm/c']
+  const story = ['rule old cm 10 limit:1 namespace:ns', 'put cm/a', 'put cm/b', 'put cm/c']
   const asked = await asker(t, story)
   match((await asked.list()).rules[0]?.clusters[0]?.counts.overLimit ?? '', /over its limit/)
 })
