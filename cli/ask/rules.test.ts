@@ -111,12 +111,13 @@ test('an order is about the rule that was shown', async (t) => {
   match(unasked.stderr, /"kinfold rules enforce old --digest \w+ --why …"/)
 })
 
-test('of what a rule deleted, why and deletions name the rule and the facts', async (t) => {
+test('of what a rule deleted, why and deletions name the rule, the facts and who enforced it', async (t) => {
   const kinfold = await started(t, [
     ...['rule old rs 10', 'put rs/a', 'put rs/later [created:5000]', 'beat 30'],
     ...['enforce-rule old', 'settle rs/a done', 'delete rs/a'],
   ])
-  const said = /by Kinfold, by rule old: due 10 s after it was created \(1970-01-01T00:00:00Z\)/
+  const said =
+    /by Kinfold, by rule old: due 10 s after it was created \(1970-01-01T00:00:00Z\); enforced by ann: test/
   const { stdout: why } = await kinfold('why', 'replicaset/a', '-n', 'ns')
   match(why, new RegExp(`^Deleted .* ${said.source}\\.$`, 'm'))
   const listed = await kinfold('deletions', '-A', '--evidence', 'rule')

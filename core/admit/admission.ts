@@ -10,7 +10,8 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action, Judgement } from '../judge/verdict.ts'
 import type { Hold, Node, Verdict } from '../model/node.ts'
-import type { Rule } from '../model/rule/rule.ts'
+import type { EnforcedRule, Rule } from '../model/rule/rule.ts'
+import { orderOf } from '../model/rule/rule.ts'
 import type { Effect } from './hold.ts'
 import { holdOf, ruledText } from './hold.ts'
 import type { Price } from './price.ts'
@@ -47,10 +48,21 @@ export function admit(
   return { verdict, action: { type: 'none' }, stands, hold, price, rule }
 }
 
-/** Why a command is sent: the verdict, and of a bulk deletion the user who approved it. */
-export function becauseOf({ verdict, hold }: Pick<Decision, 'verdict' | 'hold'>): string {
+/**
+ * Why a command is sent: the verdict, and the user who approved a bulk deletion or enforced a rule.
+ */
+export function becauseOf(
+  { directives }: ClusterFacts,
+  { verdict, hold, rule }: Pick<Decision, 'verdict' | 'hold' | 'rule'>,
+): string {
   const { evidence = null, because = '' } = verdict ?? {}
-  return evidence === 'bulk' ? `${because}; ${ruledText(hold?.ruling ?? null)}` : because
+  if (evidence === 'bulk') return `${because}; ${ruledText(hold?.ruling ?? null)}`
+  const order = rule === null ? undefined : orderOf(rule, directives.rules)
+  return order === undefined ? because : `${because}; ${enforcedText(order)}`
+}
+
+function enforcedText({ who, why }: EnforcedRule): string {
+  return `enforced by ${who}${why === '' ? '' : `: ${why}`}`
 }
 
 function effectOf({ type }: Action): Effect {

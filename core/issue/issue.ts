@@ -128,7 +128,7 @@ function commandFor(
   const base: CommandBase = {
     ...baseOf(step, state, target),
     evidence: verdict.evidence,
-    because: becauseOf(decision),
+    because: becauseOf(step.graph, decision),
     basis: verdict.basis,
   }
   const references = object.ownerReferences
