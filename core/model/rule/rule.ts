@@ -7,7 +7,7 @@
  * was changed is in dry run again.
  *
  * Not here: whether a rule matches an object (judge/rule.ts), how rules are written by people
- * (cli/config), how fields are read from an object (adapters/kubernetes).
+ * (ports/rule), how fields are read from an object (adapters/kubernetes).
  */
 import { hash64 } from '../hash.ts'
 import type { GroupKind, ObjectMeta, PropagationPolicy } from '../object.ts'

@@ -1,25 +1,28 @@
 /**
- * The section `rules` of the config file: what is deleted for its age, its fields or its marks.
+ * Rules as users write them, in the section `rules` of a config file and in policies of a cluster:
+ * what is deleted for its age, its fields or its marks.
  *
- * What must stay true: what cannot be understood ends the start with a sentence that names the
- * rule; a rule that would mean all objects of a kind at once, or the cluster's own, is refused. The
- * same text is the same rule, in the same order of fields: orders name it by its digest.
+ * What must stay true: what cannot be understood is refused by a `SettingError` whose sentence
+ * names the rule; a rule that would mean all objects of a kind at once, or the cluster's own, is
+ * refused. The same text is the same rule, in the same order of fields: orders name it by its
+ * digest.
  *
  * Not here: what a rule decides (core/judge/rule.ts), when it is carried out
  * (core/admit/rule-hold.ts).
  */
-import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
-import { isLike } from '../../../core/judge/rule.ts'
-import type { PropagationPolicy } from '../../../core/model/object.ts'
-import { MOST_PROJECTED } from '../../../core/model/rule/field-path.ts'
-import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule/rule.ts'
-import { readsOf } from '../../../core/model/rule/rule.ts'
-import { bad, oneOf, whole } from '../setting.ts'
+import { SYSTEM_NAMESPACES } from '../../core/graph/guarding.ts'
+import { isLike } from '../../core/judge/rule.ts'
+import type { PropagationPolicy } from '../../core/model/object.ts'
+import { MOST_PROJECTED } from '../../core/model/rule/field-path.ts'
+import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../core/model/rule/rule.ts'
+import { readsOf } from '../../core/model/rule/rule.ts'
+import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
 import { isCareful, kindText } from './rule-kind.ts'
-import { type Compile, narrowed, ruleMatch } from './rule-match.ts'
+import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
+import { bad, oneOf, whole } from './setting.ts'
 
 /** Of a rule, and of a built-in one some. */
 export const RULE_KEYS: readonly string[] = [
@@ -46,7 +49,11 @@ const MOST_CHARACTERS = 65_536
 const MOST_PATHS = MOST_PROJECTED / 2
 const MOST_PER_HOUR = 1_000_000_000
 
-export function rulesOf(section: unknown, from: string, compile: Compile): readonly Rule[] {
+export function rulesOf(
+  section: unknown,
+  from: string,
+  compile: CompileExpression,
+): readonly Rule[] {
   if (section === undefined) return []
   if (!Array.isArray(section)) throw bad(`${from}: expected a list of rules`)
   if (section.length > MOST_RULES) {
@@ -60,7 +67,7 @@ export function rulesOf(section: unknown, from: string, compile: Compile): reado
 interface EntryContext {
   readonly from: string
   readonly index: number
-  readonly compile: Compile
+  readonly compile: CompileExpression
 }
 
 /** A built-in one may be several. */
@@ -100,7 +107,7 @@ function nameOf(value: unknown, from: string): string {
   )
 }
 
-function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): Rule {
+function ruleOf(name: string, fields: Mapping, from: string, compile: CompileExpression): Rule {
   const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const rule: Rule = {

@@ -7,10 +7,10 @@
  *
  * Not here: what is protected whatever a rule says (core/graph/guarding.ts).
  */
-import type { GroupKind } from '../../../core/model/object.ts'
-import { policyFor } from '../../../core/model/policy.ts'
-import { voidSubject } from '../../../ports/record/void-subject.ts'
-import { bad, texts } from '../setting.ts'
+import type { GroupKind } from '../../core/model/object.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import { voidSubject } from '../record/void-subject.ts'
+import { bad, texts } from './setting.ts'
 
 const MOST = 50
 /** As a manifest has it; its group behind a dot. */
