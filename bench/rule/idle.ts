@@ -145,7 +145,7 @@ function projectedFor(rules: readonly Rule[]): (object: ObjectMeta) => ObjectMet
   ]
   return (object) => {
     const reads = rulesOfKind(rules, object)?.reads.digest ?? ''
-    return { ...object, projected: { reads, fields: pairs } }
+    return { ...object, projected: { reads, fields: pairs, policy: null } }
   }
 }
 

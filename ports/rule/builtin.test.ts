@@ -210,7 +210,7 @@ function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
     ...object('pod/a', '1'),
     ...{ group, kind, namespace: String(namespace), createdAt: Date.parse(CREATED) },
     ...{ labels: pairs(labels), annotations: pairs(annotations) },
-    projected: { reads: digest, fields },
+    projected: { reads: digest, fields, policy: null },
   }
 }
 
