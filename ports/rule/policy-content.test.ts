@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
 import { compileExpression } from '../../adapters/cel/compile.ts'
+import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
-import { type PolicyContent, policyContent } from './policy-content.ts'
+import { policyContent } from './policy-content.ts'
 import { rulesOf } from './rule-config.ts'
 
 function own(spec: string, name = 'old'): PolicyContent {

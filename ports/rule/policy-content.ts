@@ -10,6 +10,7 @@
  * Not here: how many there may be (core/observe), whether it is enforced (an annotation), what the
  * account may do (the API server decides).
  */
+import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
@@ -32,16 +33,6 @@ export const NAMESPACED_POLICY = 'CleanupPolicy'
 export const CLUSTER_POLICY = 'ClusterCleanupPolicy'
 /** Its value is the digest of the rule that it enforces. */
 export const ENFORCE_ANNOTATION = 'kinfold.dev/enforce'
-
-/** What an object of the cluster says, as it was read. */
-export interface PolicyContent {
-  /** Null: there is a problem. */
-  readonly rule: Rule | null
-  /** For people; empty where there is a rule. */
-  readonly problem: string
-  /** Who deletes, as the API server calls the account; empty: the reaper itself. */
-  readonly account: string
-}
 
 const ACCOUNT_KEYS = ['serviceAccountName', 'serviceAccountNamespace']
 const OWN_KEYS: readonly string[] = [...RULE_KEYS.filter((key) => key !== 'name'), ...ACCOUNT_KEYS]
