@@ -14,6 +14,7 @@ import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
+import { CLUSTER_POLICY } from './policy-kind.ts'
 import { CASE_KEYS } from './rule-case.ts'
 import {
   BUILTIN_KEYS,
@@ -26,13 +27,6 @@ import {
 } from './rule-config.ts'
 import { type Mapping, mapping } from './rule-term.ts'
 import { bad, SettingError, show, text } from './setting.ts'
-
-export const POLICY_GROUP = 'kinfold.dev'
-export const POLICY_VERSION = 'v1alpha1'
-export const NAMESPACED_POLICY = 'CleanupPolicy'
-export const CLUSTER_POLICY = 'ClusterCleanupPolicy'
-/** Its value is the digest of the rule that it enforces. */
-export const ENFORCE_ANNOTATION = 'kinfold.dev/enforce'
 
 const ACCOUNT_KEYS = ['serviceAccountName', 'serviceAccountNamespace']
 const OWN_KEYS: readonly string[] = [...RULE_KEYS.filter((key) => key !== 'name'), ...ACCOUNT_KEYS]

@@ -41,6 +41,7 @@ const FINE: Facts = {
   policyMode: 'enforce',
   unlocked: undefined,
   rule: undefined,
+  readFor: [],
 }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
