@@ -595,7 +595,11 @@ function projects(given: Given): void {
   test('the fields and labels that rules read, alike in every answer', async () => {
     await projecting(async (cluster) => {
       const made = await colored('colored')
-      deepEqual(made.projected, { reads: 'colors', fields: [{ key: COLOR, value: 'blue' }] })
+      deepEqual(made.projected, {
+        reads: 'colors',
+        fields: [{ key: COLOR, value: 'blue' }],
+        policy: null,
+      })
       deepEqual(made.labels, [{ key: 'shade', value: 'dark' }])
       const pages = await listed(cluster.list(CONFIG_MAPS, 3, deadline()))
       const objects = pages.flatMap((page) => page.objects)

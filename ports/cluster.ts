@@ -172,6 +172,11 @@ export interface DeleteOptions {
   readonly propagationPolicy: PropagationPolicy
   readonly dryRun: boolean
   readonly auditId?: string
+  /**
+   * By whose rights the server decides: a service account, as it calls it. Left out: ours. We need
+   * the right to impersonate it.
+   */
+  readonly as?: string
 }
 
 /** RFC 6902, the kinds of operations we send. `path` is a JSON pointer. */
@@ -260,6 +265,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>
+  /** In the place of the status that the object has, if it still has that uid. */
+  writeStatus(target: Target, status: object, signal: AbortSignal): Promise<ReapAnswer>
   /**
    * About the target, which may be deleted. If the same was written before, `Changed` with that
    * one: the name of an Event follows from its content.

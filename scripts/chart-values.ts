@@ -8,7 +8,7 @@
  * Not here: defaults (deploy/helm/kinfold/values.yaml).
  */
 import { CONFIG_KEYS } from '../cli/config/config.ts'
-import { MOST_RULES, RULE_KEYS } from '../cli/config/rule/rule-config.ts'
+import { MOST_RULES, RULE_KEYS } from '../ports/rule/rule-config.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

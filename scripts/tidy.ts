@@ -196,7 +196,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/serve/playground.ts',
   'cli/setup/checkup.ts',
   'cli/config/kafka-config.ts',
-  'cli/config/rule/expression.ts',
+  'cli/config/config-rules.ts',
   'cli/serve/service.ts',
   'cli/setup/topics.ts',
   'cli/offline/upgrade.ts',

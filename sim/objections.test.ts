@@ -362,7 +362,7 @@ test('a secret in a record is objected to, but for the archive', () => {
 /** A Secret with a field that a rule read. */
 function projected(key: string, value: string): Buffer {
   const fields = [{ key, value }]
-  const read = { ...object('secret/s', '7'), projected: { reads: 'digest', fields } }
+  const read = { ...object('secret/s', '7'), projected: { reads: 'digest', fields, policy: null } }
   const event = { type: 'ObjectAdded', cluster: 'c', epoch: 1, sync: null, object: read } as const
   return Buffer.from(avroCodec().encode(event))
 }

@@ -19,6 +19,7 @@ import type {
   CommandType,
   Outcome,
   OwnerClaim,
+  RulePolicy,
   Target,
 } from '../../core/model/command.ts'
 import type { OwnerAbsent } from '../../core/model/event.ts'
@@ -51,6 +52,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
 import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
+import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type {
   EnforcedRule,
   Rule,
@@ -190,42 +192,6 @@ const reference = record<OwnerReference>({
   blockOwnerDeletion: maybe(truth),
 })
 const pairs = list(record({ key: text, value: text }))
-const object = record<ObjectMeta>({
-  ...place,
-  uid: text,
-  version: text,
-  resource: text,
-  scope,
-  resourceVersion: text,
-  generation: maybe(number),
-  createdAt: maybe(number),
-  deletedAt: maybe(number),
-  graceSeconds: maybe(number),
-  finalizers: list(text),
-  ownerReferences: list(reference),
-  labels: pairs,
-  annotations: pairs,
-  projected: maybe(record<Projected>({ reads: text, fields: pairs })),
-})
-const proof = record<Proof>({
-  class: word<Proof['class']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
-  position: offset,
-  at: number,
-  ageMs: number,
-  clusterEpoch: number,
-  versions: list(text),
-  command: maybe(text),
-  isOurs: truth,
-  heldSince: maybe(number),
-})
-const turn = word<Turn>({ none: 1, asked: 1, queued: 1, called: 1, begun: 1 })
-const protection = record<Policy['protection']>({
-  kinds: list(record(groupKind)),
-  namespaces: list(text),
-  labels: list(text),
-  annotations: list(text),
-  othersMarks: truth,
-})
 const propagation = word<PropagationPolicy>({ Background: 1, Foreground: 1, Orphan: 1 })
 const terms = list(
   record<Term>({
@@ -262,6 +228,43 @@ const rule = record<Rule>({
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
+})
+const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
+const object = record<ObjectMeta>({
+  ...place,
+  uid: text,
+  version: text,
+  resource: text,
+  scope,
+  resourceVersion: text,
+  generation: maybe(number),
+  createdAt: maybe(number),
+  deletedAt: maybe(number),
+  graceSeconds: maybe(number),
+  finalizers: list(text),
+  ownerReferences: list(reference),
+  labels: pairs,
+  annotations: pairs,
+  projected: maybe(record<Projected>({ reads: text, fields: pairs, policy: maybe(policyContent) })),
+})
+const proof = record<Proof>({
+  class: word<Proof['class']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
+  position: offset,
+  at: number,
+  ageMs: number,
+  clusterEpoch: number,
+  versions: list(text),
+  command: maybe(text),
+  isOurs: truth,
+  heldSince: maybe(number),
+})
+const turn = word<Turn>({ none: 1, asked: 1, queued: 1, called: 1, begun: 1 })
+const protection = record<Policy['protection']>({
+  kinds: list(record(groupKind)),
+  namespaces: list(text),
+  labels: list(text),
+  annotations: list(text),
+  othersMarks: truth,
 })
 const policy = record<Policy>({
   mode,
@@ -561,7 +564,16 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     freshness,
     approvedBy: text,
     decidedAt: number,
-    rule: maybe(record<CommandRule>({ name: text, digest: text })),
+    rule: maybe(
+      record<CommandRule>({
+        ...{ name: text, digest: text },
+        policy: maybe(
+          record<RulePolicy>({
+            ...{ kind: text, version: text, namespace: text, name: text, uid: text, account: text },
+          }),
+        ),
+      }),
+    ),
   },
   OrphanDependent: {
     ...command,

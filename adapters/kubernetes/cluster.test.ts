@@ -217,7 +217,7 @@ describe('a cluster lists', () => {
     const item = { metadata, spec: { nodeName: 'node-1' } }
     const whole = { ...list([item]), kind: 'PodList', apiVersion: 'v1' }
     for (const [answer, expected] of [
-      [whole, { reads: 'x', fields: [{ key: 'spec.nodeName', value: 'node-1' }] }],
+      [whole, { reads: 'x', fields: [{ key: 'spec.nodeName', value: 'node-1' }], policy: null }],
       [list([item]), null],
     ] as const) {
       const { cluster, sent } = scripted(() => [200, answer])

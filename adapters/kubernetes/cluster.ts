@@ -214,9 +214,12 @@ class HttpCluster implements Cluster {
   }
 
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
-    const { uid, resourceVersion, propagationPolicy, dryRun, auditId } = options
+    const { uid, resourceVersion, propagationPolicy, dryRun, auditId, as } = options
     if (uid === '' || resourceVersion === '') {
       throw new Error(`a DELETE of ${target.resource}/${target.name} without a guard is never sent`)
+    }
+    if (as !== undefined && !isAccount(as)) {
+      throw new Error(`a DELETE of ${target.resource}/${target.name} as no account is never sent`)
     }
     const path = objectPath(target)
     if (path === null) return nowhere(target)
@@ -229,7 +232,7 @@ class HttpCluster implements Cluster {
     })
     // The body decides. In the query it is for audit logs that have no bodies.
     const query = dryRun ? '?dryRun=All' : ''
-    const asking = { auditId, accept: this.#acceptOf(target) }
+    const asking = { auditId, accept: this.#acceptOf(target), as }
     const reply = await this.#call('DELETE', `${path}${query}`, body, signal, asking)
     if ('type' in reply) return reply
     const guarded = { ...target, uid }
@@ -256,6 +259,19 @@ class HttpCluster implements Cluster {
     return 'type' in reply
       ? reply
       : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
+  }
+
+  async writeStatus(target: Target, status: object, signal: AbortSignal): Promise<ReapAnswer> {
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const operations: readonly PatchOperation[] = [
+      { op: 'test', path: '/metadata/uid', value: target.uid },
+      { op: 'add', path: '/status', value: status },
+    ]
+    const url = `${path}/status?fieldManager=${this.#fieldManager}`
+    const reply = await this.#call('PATCH', url, JSON.stringify(operations), signal)
+    if ('type' in reply) return reply
+    return readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun: false })
   }
 
   /**
@@ -424,15 +440,16 @@ class HttpCluster implements Cluster {
     path: string,
     body: string | null,
     signal: AbortSignal,
-    { accept = METADATA, auditId }: Asking = {},
+    { accept = METADATA, auditId, as }: Asking = {},
   ): Promise<Reply | UnknownAnswer> {
     try {
-      const request = requestOf(method, path, body, accept, auditId)
+      const own = requestOf(method, path, body, accept, auditId)
+      const request = as === undefined ? own : impersonating(own, as)
       const reply = await call(this.#exchange, request, signal)
       // A server that accepts no choice of types refuses before anything is done.
       const isPlainOnly = reply.status === 406 && accept !== PLAIN
       return isPlainOnly
-        ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId })
+        ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId, as })
         : reply
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
@@ -446,6 +463,8 @@ class HttpCluster implements Cluster {
 interface Asking {
   readonly accept?: string
   readonly auditId?: string | undefined
+  /** The account by whose rights the server decides. */
+  readonly as?: string | undefined
 }
 
 function requestOf(
@@ -462,6 +481,16 @@ function requestOf(
     ...(auditId !== undefined && { 'audit-id': auditId }),
   }
   return { method, path, headers, body, purpose: method === 'GET' ? 'read' : 'write' }
+}
+
+/** Groups of the account are added by the server itself. */
+function impersonating(request: ExchangeRequest, as: string): ExchangeRequest {
+  return { ...request, headers: { ...request.headers, 'impersonate-user': as } }
+}
+
+/** Of a service account alone, so that no text of a record becomes another user or header. */
+function isAccount(text: string): boolean {
+  return /^system:serviceaccount:[a-z0-9][-a-z0-9]{0,62}:[a-z0-9][-.a-z0-9]{0,252}$/.test(text)
 }
 
 /** As the server would answer, could it be asked. */

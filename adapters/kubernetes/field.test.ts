@@ -153,6 +153,7 @@ describe('a field', () => {
     const fields = ['spec.a', 'spec.b', 'spec.c']
     deepEqual(read({ spec: { c: 3, a: 1 } }, { fields }).projected, {
       reads: DIGEST,
+      policy: null,
       fields: [
         { key: 'spec.a', value: '1' },
         { key: 'spec.c', value: '3' },
@@ -161,7 +162,7 @@ describe('a field', () => {
   })
 })
 
-const BEYOND = { reads: BEYOND_READS, fields: [] }
+const BEYOND = { reads: BEYOND_READS, fields: [], policy: null }
 
 describe('no rule decides about an object', () => {
   const most = MOST_PROJECTED - 'spec.a'.length
@@ -192,7 +193,7 @@ describe('no rule decides about an object', () => {
     ] as const) {
       const with_ = (length: number): ObjectMeta =>
         read({ metadata: { ...META, [field]: { l: 'x'.repeat(length), app: 'a' } } }, reads)
-      deepEqual(with_(most).projected, { reads: DIGEST, fields: [] })
+      deepEqual(with_(most).projected, { reads: DIGEST, fields: [], policy: null })
       const long = with_(most + 1)
       deepEqual(long.projected, BEYOND)
       deepEqual([long[field].some(({ key }) => key === 'l'), long.ownerReferences], [false, []])
@@ -216,7 +217,7 @@ describe('no rule decides about an object', () => {
       readMeta(raw, JOBS, projection(JOBS, reads), isBare)?.projected
     equal(of(partial, { fields: ['spec.a'] }), null)
     equal(of({ metadata: META }, { fields: ['spec.a'] }, true), null)
-    deepEqual(of(partial, { labels: ['l'] }), { reads: DIGEST, fields: [] })
+    deepEqual(of(partial, { labels: ['l'] }), { reads: DIGEST, fields: [], policy: null })
   })
 })
 
@@ -256,6 +257,7 @@ describe('of a Secret', () => {
     const fields = [EXPIRATION, 'type']
     deepEqual(read(secret(BOOTSTRAP), { fields }, SECRETS).projected, {
       reads: DIGEST,
+      policy: null,
       fields: [
         { key: EXPIRATION, value: '2026-01-01T00:00:00Z' },
         { key: 'type', value: BOOTSTRAP },
@@ -263,6 +265,7 @@ describe('of a Secret', () => {
     })
     deepEqual(read(secret('Opaque'), { fields }, SECRETS).projected, {
       reads: DIGEST,
+      policy: null,
       fields: [{ key: 'type', value: 'Opaque' }],
     })
   })

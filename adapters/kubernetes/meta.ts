@@ -103,14 +103,14 @@ export function readMeta(
   return isBeyondCaps(object) ? identityOf(object) : object
 }
 
-const BEYOND: Projected = { reads: BEYOND_READS, fields: [] }
+const BEYOND: Projected = { reads: BEYOND_READS, fields: [], policy: null }
 
 /** Null where there are fields to be read, and metadata alone came. */
 function projectedOf(raw: Json, reads: KindReads, isBare: boolean): Projected | null {
   if (!mayBeRead(reads)) return BEYOND
   if (reads.fields.length > 0 && (isBare || raw['kind'] === METADATA_ALONE)) return null
   const fields = readFields(raw, reads)
-  return fields === null ? BEYOND : { reads: reads.digest, fields }
+  return fields === null ? BEYOND : { reads: reads.digest, fields, policy: null }
 }
 
 const NONE: readonly never[] = []

@@ -8,8 +8,7 @@
  * Not here: what is measured (expiry.ts).
  */
 import { stringify } from 'yaml'
-import { compiledRule } from '../../cli/config/rule/expression.ts'
-import { rulesOf } from '../../cli/config/rule/rule-config.ts'
+import { configRules } from '../../cli/config/config-rules.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { ControlPlane } from '../../testing/cluster/control-plane.ts'
 import { mergePatch } from '../../testing/process/objects.ts'
@@ -31,7 +30,7 @@ export interface RuleConfig {
 /** The built-in rule, or the same with another policy of propagation. */
 export function jobRule(isForeground: boolean): RuleConfig {
   const rules = [isForeground ? { builtin: 'finished-jobs' } : IN_BACKGROUND]
-  const [rule] = rulesOf(rules, 'rules', compiledRule)
+  const [rule] = configRules(rules, 'rules')
   if (rule === undefined) throw new Error('no rule')
   return { rule, yaml: stringify({ apiVersion: 'kinfold/v1alpha1', kind: 'Config', rules }) }
 }

@@ -14,8 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openLevelStore } from '../../adapters/level/store.ts'
-import { compiledRule } from '../../cli/config/rule/expression.ts'
-import { rulesOf } from '../../cli/config/rule/rule-config.ts'
+import { configRules } from '../../cli/config/config-rules.ts'
 import { becomeLean } from '../../cli/process/lean-process.ts'
 import type { LoggedEvent } from '../../core/model/event.ts'
 import type { ObjectMeta, Pair } from '../../core/model/object.ts'
@@ -96,7 +95,7 @@ function rulesFor(policy: PolicyText): readonly Rule[] {
     ...last.map((expression) => ({ match: { ...SELECTED, expression }, after: '1h' })),
   ]
   const named = all.map((each, index) => ({ name: `rule-${index}`, ...each }))
-  return rulesOf(named, 'rules', compiledRule)
+  return configRules(named, 'rules')
 }
 
 export async function benchIdle(options: IdleOptions): Promise<Report> {
@@ -146,7 +145,7 @@ function projectedFor(rules: readonly Rule[]): (object: ObjectMeta) => ObjectMet
   ]
   return (object) => {
     const reads = rulesOfKind(rules, object)?.reads.digest ?? ''
-    return { ...object, projected: { reads, fields: pairs } }
+    return { ...object, projected: { reads, fields: pairs, policy: null } }
   }
 }
 

@@ -17,14 +17,13 @@ import type { LockWanted } from '../../services/reaper/lock.ts'
 import { nameOf } from '../print/kind-name.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { readConfigFile } from './config-file.ts'
+import { configRules } from './config-rules.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 import { approvalsOf, budgetsOf, holdsOf, mayRemoveOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
-import { compiledRule } from './rule/expression.ts'
-import { rulesOf } from './rule/rule-config.ts'
 import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
 
 export interface UpConfig extends AuthorityConfig {
@@ -207,7 +206,7 @@ export function upConfigOf(
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
-    rules: rulesOf(file['rules'], `${flags.config}: rules`, compiledRule),
+    rules: configRules(file['rules'], `${flags.config}: rules`),
     mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,

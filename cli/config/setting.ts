@@ -5,60 +5,49 @@
  * What must stay true: an unknown key or a value out of its range ends the start; nothing is
  * guessed.
  */
+
+import type { Setting } from '../../ports/rule/setting.ts'
+import * as read from '../../ports/rule/setting.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 
 /** Beyond this a duration is a mistake. */
 const MAX_DAYS = 36_500
 
+export type { Setting }
+
 /** Refuses what is no key of ours. */
 export function checkKey(key: string, keys: readonly string[], where: string): void {
-  if (keys.includes(key)) return
-  throw bad(`${where}: unknown key ${key}; known are ${keys.join(', ')}`)
+  orExit(() => read.checkKey(key, keys, where))
 }
 
-export interface Setting {
-  readonly key: string
-  readonly value: unknown
-  /** Where it was set, for the sentence. */
-  readonly from: string
+export function text(setting: Setting): string | undefined {
+  return orExit(() => read.text(setting))
 }
 
-export function text({ value, from }: Setting): string | undefined {
-  if (value === undefined) return undefined
-  if (typeof value !== 'string' || value === '')
-    throw bad(`${from}: expected a text, not ${show(value)}`)
-  return value
+export function texts(setting: Setting): readonly string[] {
+  return orExit(() => read.texts(setting))
 }
 
-export function texts({ value, from }: Setting): readonly string[] {
-  if (value === undefined) return []
-  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
-  if (!isTexts) throw bad(`${from}: expected a list of texts, not ${show(value)}`)
-  return value as readonly string[]
+export function oneOf<T extends string>(setting: Setting, allowed: readonly T[]): T | undefined {
+  return orExit(() => read.oneOf(setting, allowed))
 }
 
-export function oneOf<T extends string>(
-  { value, from }: Setting,
-  allowed: readonly T[],
-): T | undefined {
-  if (value === undefined) return undefined
-  const found = allowed.find((each) => each === value)
-  if (found === undefined) throw bad(`${from}: ${show(value)} is none of ${allowed.join(', ')}`)
-  return found
+export function flag(setting: Setting): boolean | undefined {
+  return orExit(() => read.flag(setting))
 }
 
-export function flag({ value, from }: Setting): boolean | undefined {
-  if (value === undefined || typeof value === 'boolean') return value
-  throw bad(`${from}: expected true or false, not ${show(value)}`)
+export function whole(setting: Setting, least: number, most: number): number | undefined {
+  return orExit(() => read.whole(setting, least, most))
 }
 
-export function whole({ value, from }: Setting, least: number, most: number): number | undefined {
-  if (value === undefined) return undefined
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
-    throw bad(`${from}: expected a whole number from ${least} to ${most}, not ${show(value)}`)
+/** What is refused ends the start, with its own sentence. */
+export function orExit<T>(reading: () => T): T {
+  try {
+    return reading()
+  } catch (error) {
+    if (error instanceof read.SettingError) throw bad(error.message)
+    throw error
   }
-  return number
 }
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -73,7 +62,7 @@ export function duration({ value, from }: Setting): number | undefined {
   const match = /^(\d+)([smhd])$/.exec(String(value))
   const ms = Number(match?.[1]) * (UNITS[match?.[2] ?? ''] ?? Number.NaN)
   if (!(ms > 0 && ms <= MAX_DAYS * 24 * 3_600_000)) {
-    throw bad(`${from}: expected a duration such as 30s, 5m, 12h or 30d, not ${show(value)}`)
+    throw bad(`${from}: expected a duration such as 30s, 5m, 12h or 30d, not ${read.show(value)}`)
   }
   return ms
 }
@@ -105,7 +94,7 @@ export function moment(
   if (Math.abs(time) <= MAX_TIME) return new Date(time).toISOString()
   const places = also === 'place' ? ', or pos:PARTITION-OFFSET, or before:COMMAND' : ''
   throw bad(
-    `${from}: expected how long ago, such as 24h, or a time, such as 22:40 or 2026-01-31T09:30:00Z${places}, not ${show(value)}`,
+    `${from}: expected how long ago, such as 24h, or a time, such as 22:40 or 2026-01-31T09:30:00Z${places}, not ${read.show(value)}`,
   )
 }
 
@@ -152,18 +141,9 @@ export function bytes({ value, from }: Setting): number | undefined {
   const match = /^(\d+)(MiB|GiB|TiB)$/.exec(String(value))
   const size = Number(match?.[1]) * (SIZES[match?.[2] ?? ''] ?? Number.NaN)
   if (!(size >= 0 && size <= MOST_BYTES)) {
-    throw bad(`${from}: expected a size such as 512MiB or 2GiB, not ${show(value)}`)
+    throw bad(`${from}: expected a size such as 512MiB or 2GiB, not ${read.show(value)}`)
   }
   return size
-}
-
-/** What it is, or only that it is no single value: a YAML anchor may hold itself. */
-function show(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value)
-  } catch {
-    return Array.isArray(value) ? 'a list' : 'a mapping'
-  }
 }
 
 export function bad(message: string): ExitError {

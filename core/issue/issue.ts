@@ -149,7 +149,7 @@ function commandFor(
         freshness: freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
-        rule: rule === null ? null : { name: rule.name, digest: digestOf(rule) },
+        rule: rule === null ? null : { name: rule.name, digest: digestOf(rule), policy: null },
       }
     }
     case 'drop': {

@@ -96,6 +96,20 @@ export interface CommandRule {
   readonly name: string
   /** `ruleDigest`. */
   readonly digest: string
+  /** The object that the rule is of; null for a rule of the policy. */
+  readonly policy: RulePolicy | null
+}
+
+/** A CleanupPolicy or a ClusterCleanupPolicy, as its rule was when the command was issued. */
+export interface RulePolicy {
+  readonly kind: string
+  readonly version: string
+  /** Empty for a ClusterCleanupPolicy. */
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** With whose rights the object is deleted; empty: with those of the reaper. */
+  readonly account: string
 }
 
 /**

@@ -9,6 +9,11 @@
  * (partition.ts).
  */
 import { hash64 } from './hash.ts'
+import type { GroupKind, PropagationPolicy } from './rule/group-kind.ts'
+import type { PolicyContent } from './rule/policy-content.ts'
+import { digestOf } from './rule/rule.ts'
+
+export type { GroupKind, PropagationPolicy }
 
 /**
  * The uid of a cluster's kube-system namespace. The configured name of a cluster is only a label.
@@ -22,12 +27,6 @@ export type Uid = string
 export type ResourceVersion = string
 
 export type Scope = 'Namespaced' | 'Cluster'
-
-export interface GroupKind {
-  /** Empty for the core group. */
-  readonly group: string
-  readonly kind: string
-}
 
 /** Where an owner reference points. `namespace` is empty for a cluster-scoped kind. */
 export interface Coordinates extends GroupKind {
@@ -81,6 +80,8 @@ export interface Projected {
   readonly reads: string
   /** By their paths; a field that the object does not have is not among them. */
   readonly fields: readonly Pair[]
+  /** Of a CleanupPolicy or a ClusterCleanupPolicy: its rule. Null for every other object. */
+  readonly policy: PolicyContent | null
 }
 
 export const FINALIZER_ORPHAN = 'orphan'
@@ -94,8 +95,6 @@ export function isOfCollector(finalizer: string): boolean {
 export function foreignFinalizers(finalizers: readonly string[]): readonly string[] {
   return finalizers.filter((each) => !isOfCollector(each))
 }
-
-export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
 
 /** `apps/v1` gives `apps`, `v1` gives the core group. */
 export function groupOf(apiVersion: string): string {
@@ -199,6 +198,8 @@ export function projectionHash(object: ObjectMeta): string {
   )
 }
 
-function projectedParts({ reads, fields }: Projected): unknown {
-  return [reads, fields.map(({ key, value }) => [key, value])]
+function projectedParts({ reads, fields, policy }: Projected): unknown {
+  const pairs = fields.map(({ key, value }) => [key, value])
+  if (policy === null) return [reads, pairs]
+  return [reads, pairs, policy.rule && digestOf(policy.rule), policy.problem, policy.account]
 }

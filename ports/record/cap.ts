@@ -87,7 +87,7 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
     labels: [],
     annotations: [],
     // Also for rules that read nothing in addition: what protects it may be left out here.
-    projected: { reads: BEYOND_READS, fields: [] },
+    projected: { reads: BEYOND_READS, fields: [], policy: null },
   }
 }
 

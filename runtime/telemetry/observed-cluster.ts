@@ -86,6 +86,8 @@ export function observedCluster(
       timed('PATCH', target, auditId, () =>
         cluster.patch(target, operations, dryRun, signal, auditId),
       ),
+    writeStatus: (target, status, signal) =>
+      timed('PATCH', target, undefined, () => cluster.writeStatus(target, status, signal)),
     writeEvent: (target, event, signal, auditId) =>
       timed('WARN', target, auditId, () => cluster.writeEvent(target, event, signal, auditId)),
     mayI: (verb, what, signal) => cluster.mayI(verb, what, signal),

@@ -40,6 +40,10 @@ export interface ReaperConfig {
    * sent.
    */
   readonly ownerProofMs: number
+  /** The same of a policy of the cluster: one that is deleted or edited has effect within it. */
+  readonly policyProofMs: number
+  /** Policies of a cluster that are remembered; the fold has no more of one cluster in force. */
+  readonly policyProofs: number
   /** Live GETs of owners that are remembered; the oldest are forgotten. */
   readonly ownerProofs: number
   /**
@@ -140,6 +144,8 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   goneProofAfterMs: 5_000,
   ownerProofMs: 2_000,
   ownerProofs: 10_000,
+  policyProofMs: 5_000,
+  policyProofs: 1_000,
   foundAgainMs: 5 * 60_000,
   identityProofMs: 25_000,
   identityRetryMs: 1_000,

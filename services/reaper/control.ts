@@ -139,11 +139,16 @@ export class Control {
 
   /**
    * What objects have to be read with, so that their protection is seen, and so that rules can
-   * decide about what is read here.
+   * decide about what is read here. `beside`: rules of policies of that cluster.
    */
-  projection(cluster: ClusterId): Projection {
+  projection(cluster: ClusterId, beside: readonly Rule[] = []): Projection {
     const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)
-    return projectionOf(this.#policy, subjects, this.#ruleOrders.rules)
+    return projectionOf(this.#policy, subjects, [...this.rules(), ...beside])
+  }
+
+  /** The rules of the policy. */
+  rules(): readonly Rule[] {
+    return this.#ruleOrders.rules
   }
 
   isConnected(cluster: ClusterId): boolean {

@@ -1,4 +1,5 @@
 /** Puts the reaper together over the clusters of this process. */
+import { compileOnDemand } from '../../adapters/cel/on-demand.ts'
 import type { Mode } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
@@ -65,6 +66,7 @@ export function openReaper(options: ReaperMainOptions): Reaper {
   return createReaper({
     ...ports,
     config: { mode, mayRemove },
+    compile: compileOnDemand,
     locks,
     clusters: (id) => clusters.find((each) => each.id === id),
     observe: (note) => {

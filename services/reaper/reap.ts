@@ -48,6 +48,7 @@ import {
 import type { Moments } from './intake/moment.ts'
 import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
 import type { LookTurns } from './look-turns.ts'
+import type { Policies } from './policy-proof.ts'
 import type { Proofs } from './proof.ts'
 
 /** The services of a cluster for a command. */
@@ -55,6 +56,8 @@ export interface Reaping {
   readonly clock: Clock
   readonly caller: Caller
   readonly proofs: Proofs
+  /** Of the cluster, with the rules that they are. */
+  readonly policies: Policies
   /** Of live GETs of owners: what a command waits for here is not sent yet, so it does not age. */
   readonly turns: LookTurns
   readonly config: ReaperConfig
@@ -168,7 +171,7 @@ async function prove(
   { moments, site, signal, onCall }: Life,
   since: number,
 ): Promise<Proof> {
-  const { clock, config, proofs, turns } = site
+  const { clock, config, policies, proofs, turns } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
@@ -196,6 +199,8 @@ async function prove(
   // The GETs may have waited for their turns longer than the first proof is valid.
   const later = await proofs.identity(onCall, signal)
   if (later !== undefined) return { type: 'Disproven', reason: later }
+  const lapsed = await policies.objection(command, onCall, signal)
+  if (lapsed !== '') return { type: 'Disproven', reason: lapsed }
   const isOld = areOutdated(found, looking)
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
@@ -313,7 +318,9 @@ async function call(
       const late = seen && lateObjection(command, resourceVersion, seen, tried, life)
       if (late !== undefined) return late
       const options = deleteGuard(command, resourceVersion, dryRun)
-      return send('DELETE', (to) => to.delete(target, options, signal))
+      const answer = await send('DELETE', (to) => to.delete(target, options, signal))
+      site.policies.answered(command, answer)
+      return answer
     }
     case 'OrphanDependent':
     case 'RemoveFinalizer':

@@ -14,6 +14,7 @@ import type { ClusterId } from '../../core/model/object.ts'
 import { homeOf } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
+import type { CompileExpression } from '../../ports/expression.ts'
 import type { Log, LogError } from '../../ports/log.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
 import type { Random } from '../../ports/random.ts'
@@ -60,6 +61,8 @@ export interface ReaperParts {
   readonly config?: Partial<ReaperConfig>
   /** Undefined: nothing is archived. */
   readonly archive?: ArchiveSettings | undefined
+  /** Of policies of clusters; undefined: one that has an expression is refused. */
+  readonly compile?: CompileExpression | undefined
   readonly observe?: (note: ReaperNote) => void
 }
 
@@ -306,7 +309,9 @@ class Loop implements Reaper {
   #facts(): FactSources {
     const startedMs = this.#startedMs
     const { locks, barring, clock } = this.#parts
-    return { control: this.#control, locks, barring, startedMs, clock, config: this.#config }
+    const compile = this.#parts.compile ?? noExpressions
+    const config = this.#config
+    return { control: this.#control, locks, barring, startedMs, clock, config, compile }
   }
 
   #settle(job: Job, { result, isSpared }: Ended): void {
@@ -339,6 +344,10 @@ class Loop implements Reaper {
   #note(note: ReaperNote): void {
     this.#parts.observe?.(note)
   }
+}
+
+const noExpressions: CompileExpression = () => {
+  return { type: 'Refused', reason: 'this process reads no expressions' }
 }
 
 function* all(log: Log): Iterable<Placed> {

@@ -40,7 +40,7 @@ function ordersOf(said: readonly Said[]): RuleOrders {
 }
 
 function because(orders: RuleOrders, rule: Rule): string {
-  return orders.because({ name: rule.name, digest: ruleDigest(rule) })
+  return orders.because({ name: rule.name, digest: ruleDigest(rule), policy: null })
 }
 
 /** What is said, and what is the reason against the rule `old`; undefined: there is none. */

@@ -7,10 +7,11 @@
  *
  * Not here: the life of one command (reap.ts), the destination of its result (`onResult`).
  */
-import type { Command } from '../../core/model/command.ts'
+import type { Command, CommandRule } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
+import type { CompileExpression } from '../../ports/expression.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Archive } from './archive.ts'
 import { type CallVerb, createCaller } from './call.ts'
@@ -22,6 +23,7 @@ import { Backlog, type Job } from './intake/backlog.ts'
 import type { Moments } from './intake/moment.ts'
 import type { Locks } from './lock.ts'
 import { LookTurns } from './look-turns.ts'
+import { Policies } from './policy-proof.ts'
 import { Proofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
 import { Throttle } from './throttle.ts'
@@ -61,6 +63,7 @@ export interface FactSources {
   readonly startedMs: number
   readonly clock: Clock
   readonly config: ReaperConfig
+  readonly compile: CompileExpression
 }
 
 export interface SiteParts extends FactSources {
@@ -85,13 +88,14 @@ class OneCluster implements Site {
   readonly #backlog = new Backlog()
   readonly #throttle: Throttle
   readonly #reaping: Reaping
+  readonly #policies: Policies
   readonly #underWay = new Set<Promise<void>>()
   #isStopped = false
   /** When a call last had no answer, or the server reported a failure of its own. Monotonic. */
   #troubledMs: number
 
   constructor(parts: SiteParts) {
-    const { id, cluster, clock, random, config, archive } = parts
+    const { id, cluster, clock, random, config, archive, compile } = parts
     const throttle = new Throttle(config)
     const onTrouble = (): void => {
       this.#troubledMs = clock.monotonicMs()
@@ -99,6 +103,7 @@ class OneCluster implements Site {
     const onBroken = (): void => {
       onTrouble()
       proofs.voidAll()
+      policies.voidAll()
     }
     const onAnswer: SiteParts['onAnswer'] = (verb, code) => {
       if (code === null || code >= 500) onTrouble()
@@ -107,15 +112,22 @@ class OneCluster implements Site {
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ id, cluster, throttle, ...rest })
     const proofs = new Proofs({ id, cluster, caller, clock, bounds: config, onTrouble })
+    const policies = new Policies({
+      ...{ caller, clock, bounds: config, compile },
+      onRules: () => this.project(),
+    })
     const facts: Reaping['facts'] = (command, moments) =>
-      factsOf(command, moments, this.#troubledMs, parts)
+      factsOf(command, moments, { troubledMs: this.#troubledMs, policies }, parts)
     this.#troubledMs = parts.startedMs
     this.#parts = parts
     this.#throttle = throttle
+    this.#policies = policies
     const { onFound } = parts
     const troubledMs = (): number => this.#troubledMs
     const turns = new LookTurns(() => throttle.limit())
-    this.#reaping = { clock, caller, proofs, turns, config, archive, troubledMs, facts, onFound }
+    this.#reaping = {
+      ...{ clock, caller, proofs, policies, turns, config, archive, troubledMs, facts, onFound },
+    }
     this.project()
   }
 
@@ -130,7 +142,7 @@ class OneCluster implements Site {
 
   project(): void {
     const { id, cluster, control } = this.#parts
-    cluster.project(control.projection(id))
+    cluster.project(control.projection(id, this.#policies.rules()))
   }
 
   look(): void {
@@ -208,16 +220,24 @@ export function withoutSite(command: Command, moments: Moments, parts: FactSourc
   return { result: unsent(command, 'blocked', 'unreachable'), isSpared: false }
 }
 
-/** `troubledMs`: when the connection was last in trouble; undefined where there is none. */
+/** What is known of a cluster by the connection to it. */
+interface Connected {
+  /** When it was last in trouble. */
+  readonly troubledMs: number
+  readonly policies: Policies
+}
+
+/** `connected`: undefined where there is no connection. */
 function factsOf(
   command: Command,
   { appendedMs, knownMs }: Moments,
-  troubledMs: number | undefined,
+  connected: Connected | undefined,
   { control, locks, barring, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
   const rule = command.type === 'DeleteObject' ? command.rule : null
   const nowMs = clock.monotonicMs()
+  const { troubledMs, policies } = connected ?? {}
   return {
     isReachable: troubledMs !== undefined,
     ageMs: nowMs - appendedMs,
@@ -230,8 +250,19 @@ function factsOf(
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,
     policyMode: control.policyMode(),
-    rule: rule === null ? undefined : control.ruleOf(rule),
-    ruleBecause: rule === null ? '' : control.ruleBecause(rule),
+    ...ruleFacts(rule, control, policies),
     unlocked: locks?.lacking(id),
   }
+}
+
+/** Of a policy of the cluster it is proven by a live GET whether it may be carried out. */
+function ruleFacts(
+  rule: CommandRule | null,
+  control: Control,
+  policies: Policies | undefined,
+): Pick<Facts, 'rule' | 'ruleBecause' | 'readFor'> {
+  const readFor = [...control.rules(), ...(policies?.rules() ?? [])]
+  if (rule === null) return { rule: undefined, ruleBecause: '', readFor }
+  if (rule.policy !== null) return { rule: policies?.ruleOf(rule), ruleBecause: '', readFor }
+  return { rule: control.ruleOf(rule), ruleBecause: control.ruleBecause(rule), readFor }
 }

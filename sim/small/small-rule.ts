@@ -209,7 +209,7 @@ class Ways {
   #read(text: string): ObjectMeta {
     const bare = object(text, '')
     const reads = rulesOfKind([this.#rule], bare)?.reads.digest
-    return reads === undefined ? bare : { ...bare, projected: { reads, fields: [] } }
+    return reads === undefined ? bare : { ...bare, projected: { reads, fields: [], policy: null } }
   }
 
   #order(isEnforced: boolean): Event {

@@ -105,12 +105,13 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
     labels: pairsOf(marks, 'label:'),
     annotations: pairsOf(marks, 'annotation:'),
-    projected: isUnread ? { reads: UNREAD, fields: [] } : fields && { reads: '', fields },
+    projected: isUnread ? { ...NONE_READ, reads: UNREAD } : fields && { ...NONE_READ, fields },
   }
 }
 
 /** As `Projected.reads`, and as a mark. */
 export const UNREAD = 'unread'
+const NONE_READ = { reads: '', fields: [], policy: null }
 
 /** A value may have `=`, as a path may. */
 function fieldsOf(marks: readonly string[]): Pair[] | null {

@@ -121,7 +121,7 @@ export class World {
     if (ofKind === null) return projected === null ? object : { ...object, projected: null }
     const { digest: reads } = ofKind.reads
     if (reads === '') return { ...object, projected: null }
-    return { ...object, projected: { reads, fields: projected?.fields ?? [] } }
+    return { ...object, projected: { reads, fields: projected?.fields ?? [], policy: null } }
   }
 
   served(short: string, monitored: boolean, versions?: readonly string[]): KindServed {

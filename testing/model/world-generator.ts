@@ -279,7 +279,7 @@ function readOf(
     createdAt,
     labels: of(labels, reads.labels),
     annotations: of(annotations, reads.annotations),
-    projected: { reads: reads.digest, fields: of(fields, reads.fields) },
+    projected: { reads: reads.digest, fields: of(fields, reads.fields), policy: null },
   }
 }
 

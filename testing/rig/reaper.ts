@@ -101,7 +101,7 @@ export function deleteByRule(more: Partial<DeleteObject> = {}, rule: Rule = RULE
     evidence: 'rule',
     references: [],
     owners: [],
-    rule: { name: rule.name, digest: ruleDigest(rule) },
+    rule: { name: rule.name, digest: ruleDigest(rule), policy: null },
     ...more,
   })
 }

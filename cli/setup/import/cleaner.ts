@@ -4,7 +4,7 @@
  * What must stay true: a Cleaner with Lua is left out, whatever the Lua says.
  */
 import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
-import type { Mapping } from '../../config/rule/rule-term.ts'
+import type { Mapping } from '../../../ports/rule/rule-term.ts'
 import {
   checkSchedule,
   type Imported,

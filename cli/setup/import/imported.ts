@@ -6,7 +6,7 @@
  *
  * Not here: how each tool's policies are read (janitor.ts, cleaner.ts, kyverno.ts).
  */
-import type { Mapping } from '../../config/rule/rule-term.ts'
+import type { Mapping } from '../../../ports/rule/rule-term.ts'
 
 /** Why a policy is left out: the end of a sentence that begins with its name. */
 export class LeftOut extends Error {

@@ -5,9 +5,9 @@
  * match the same objects with a longer TTL is left out. An object with a TTL of its own is subject
  * to none of them.
  *
- * Not here: its annotations, which are the built-in rule `janitor` (cli/config/rule/builtin.ts).
+ * Not here: its annotations, which are the built-in rule `janitor` (ports/rule/builtin.ts).
  */
-import type { Mapping } from '../../config/rule/rule-term.ts'
+import type { Mapping } from '../../../ports/rule/rule-term.ts'
 import {
   type Import,
   type Imported,

@@ -6,7 +6,7 @@
  * or a namespace; all else is left out. A rule deletes what the policy would at its next run.
  */
 import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
-import type { Mapping } from '../../config/rule/rule-term.ts'
+import type { Mapping } from '../../../ports/rule/rule-term.ts'
 import {
   checkSchedule,
   equalities,

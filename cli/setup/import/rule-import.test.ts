@@ -10,8 +10,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
 import { runKinfold } from '../../../testing/process/kinfold-command.ts'
-import { compiledRule } from '../../config/rule/expression.ts'
-import { rulesOf } from '../../config/rule/rule-config.ts'
+import { configRules } from '../../config/config-rules.ts'
 import { importCleaner } from './cleaner.ts'
 import type { Imported } from './imported.ts'
 import { importJanitor } from './janitor.ts'
@@ -34,7 +33,7 @@ function one(text: string, by: (content: unknown) => readonly Imported[]): Impor
 
 /** In one line, without what is the same in all. */
 function shown({ rules, leftOut }: Imported): string {
-  rulesOf(rules, 'f', compiledRule)
+  configRules(rules, 'f')
   const texts = rules.map((each) => JSON.stringify(each).replaceAll('"', ''))
   return leftOut === '' ? texts.join(' ') : `- ${leftOut}`
 }
@@ -285,7 +284,7 @@ test('what is printed is a section, and what is left out has a line and an exit 
   equal(code, 1, stderr)
   const { rules } = parse(stdout) as { rules: unknown }
   deepEqual(
-    rulesOf(rules, 'f', compiledRule).map(({ name }) => name),
+    configRules(rules, 'f').map(({ name }) => name),
     ['old'],
   )
   match(stderr, /^left out: Cleaner lua: it decides by Lua, which is not read$/m)

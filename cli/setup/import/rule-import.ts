@@ -5,15 +5,14 @@
  * What must stay true: what is printed is a section that a start takes; a policy that it cannot say
  * exactly is left out and named, never approximated.
  *
- * Not here: what rules are (cli/config/rule), how each tool is read (janitor.ts, cleaner.ts,
+ * Not here: what rules are (ports/rule), how each tool is read (janitor.ts, cleaner.ts,
  * kyverno.ts).
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Mapping } from '../../../ports/rule/rule-term.ts'
 import { EXIT, ExitError } from '../../../runtime/lifecycle.ts'
-import { compiledRule } from '../../config/rule/expression.ts'
-import { rulesOf } from '../../config/rule/rule-config.ts'
-import type { Mapping } from '../../config/rule/rule-term.ts'
+import { configRules } from '../../config/config-rules.ts'
 import { bad, oneOf } from '../../config/setting.ts'
 import { lineOf } from '../../print/terminal.ts'
 import { countOf } from '../../print/word.ts'
@@ -37,7 +36,7 @@ export function addRuleImport(rules: Command): void {
       const tool = oneOf({ key: 'from', value: flags.from, from: '--from' }, TOOLS)
       const { policies, notes } = checked(importOf(documentsIn(file), tool, file))
       const rules = policies.flatMap((each) => each.rules)
-      rulesOf(rules, `rules of ${file}`, compiledRule)
+      configRules(rules, `rules of ${file}`)
       process.stdout.write(yaml().stringify({ rules }, { aliasDuplicateObjects: false }))
       const left = policies.filter(({ leftOut }) => leftOut !== '')
       for (const { from, leftOut } of left) {
@@ -142,7 +141,7 @@ function checked({ policies, notes }: Import): Import {
   const names = new Set<string>()
   const taken = policies.map((policy): Imported => {
     try {
-      for (const { name } of rulesOf(policy.rules, policy.from, compiledRule)) {
+      for (const { name } of configRules(policy.rules, policy.from)) {
         if (names.has(name)) throw bad(`another rule is called ${name}`)
         names.add(name)
       }

@@ -7,10 +7,10 @@
  * was changed is in dry run again.
  *
  * Not here: whether a rule matches an object (judge/rule.ts), how rules are written by people
- * (cli/config), how fields are read from an object (adapters/kubernetes).
+ * (ports/rule), how fields are read from an object (adapters/kubernetes).
  */
 import { hash64 } from '../hash.ts'
-import type { GroupKind, ObjectMeta, PropagationPolicy } from '../object.ts'
+import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 
 export interface Rule {
   /** Unique in a policy: a DNS label. */
@@ -188,8 +188,13 @@ function readsOfKind(rules: readonly Rule[], { group, kind }: GroupKind): KindRe
   return { group, kind, labels, annotations, fields, digest }
 }
 
+/** An object, as far as it says by what it was read. */
+interface Read {
+  readonly projected: { readonly reads: string } | null
+}
+
 /** Whether it was read with all that these rules read. */
-export function isReadFor({ projected }: ObjectMeta, { reads }: KindRules): boolean {
+export function isReadFor({ projected }: Read, { reads }: KindRules): boolean {
   return (projected?.reads ?? '') === reads.digest
 }
 

@@ -41,6 +41,7 @@ const FINE: Facts = {
   policyMode: 'enforce',
   unlocked: undefined,
   rule: undefined,
+  readFor: [],
 }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
@@ -80,7 +81,7 @@ for (const [what, more, reason] of facts) {
   })
 }
 
-const RULED = { name: 'old', digest: 'd' }
+const RULED = { name: 'old', digest: 'd', policy: null }
 const byRule: readonly (readonly [string, Command, Partial<Facts>, string | undefined])[] = [
   ['of an object without owners', deleteByRule(), {}, undefined],
   ['of an object that has some', deleteByRule({ references: [OWNER] }), {}, undefined],

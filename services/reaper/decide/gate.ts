@@ -25,7 +25,7 @@ import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
-import { rulesOfKind } from '../../../core/model/rule/rule.ts'
+import { isReadFor, rulesOfKind } from '../../../core/model/rule/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 
@@ -59,6 +59,10 @@ export interface Facts {
   readonly ruleBecause: string
   /** The rule of the command; undefined where it names none, or one that is another by now. */
   readonly rule: Rule | undefined
+  /**
+   * All rules that objects are read for here. A policy may have become known while one was read.
+   */
+  readonly readFor: readonly Rule[]
   /**
    * Since the deciding event was on the log this reaper has run, and no call to the cluster has
    * failed: it cannot have been restored unseen.
@@ -180,14 +184,20 @@ export function isReadFirst({ target, rule }: DeleteObject, facts: Facts): boole
  * Why the object, as it was just read, is not what the rule decided about; empty where it is, where
  * the command is of no rule, and where another object was read.
  */
-export function ruleObjection(command: Command, read: GetAnswer, { rule }: Facts): string {
+export function ruleObjection(
+  command: Command,
+  read: GetAnswer,
+  { rule, readFor }: Pick<Facts, 'rule' | 'readFor'>,
+): string {
   if (command.type !== 'DeleteObject' || command.rule === null) return ''
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
+  const isOfPolicy = command.rule.policy !== null
   // Another by now, or removed: the gate says so.
-  if (rule === undefined) return ''
+  if (rule === undefined) return isOfPolicy ? 'the policy of its rule is not known here' : ''
   const ofRule = rulesOfKind([rule], read.object)
   if (ofRule === null) return 'it is of no kind that the rule is about'
-  if (!isReadWith(read.object, ofRule)) {
+  const ofAll = isOfPolicy ? rulesOfKind(readFor, read.object) : null
+  if (!isReadWith(read.object, ofRule) || (ofAll !== null && !isReadFor(read.object, ofAll))) {
     return `the object was not read with all that rule ${rule.name} reads`
   }
   const found = duenessOf(rule, read.object, command.decidedAt)
@@ -226,6 +236,8 @@ function missingGuard(command: Command): string | undefined {
   if (isByRule(command) !== (command.evidence === 'rule')) {
     return 'the command has evidence of a rule and names none, or names one without it'
   }
+  const beyond = command.type === 'DeleteObject' ? beyondPolicy(command) : undefined
+  if (beyond !== undefined) return beyond
   if (target.uid === '') return 'the command names no uid'
   if (command.type === 'RemoveFinalizer') {
     return command.finalizers.includes(command.finalizer) ? undefined : 'no such finalizer listed'
@@ -241,6 +253,17 @@ function missingGuard(command: Command): string | undefined {
   if (references.length === 0 && listDigest === null) return 'the object had no owner references'
   const { freshness, owners } = command
   return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
+}
+
+/** Of a policy in a namespace: nothing outside of it, and by no account of another. */
+function beyondPolicy({ target, rule }: DeleteObject): string | undefined {
+  const policy = rule?.policy ?? null
+  if (policy === null || policy.namespace === '') return undefined
+  if (target.namespace !== policy.namespace) {
+    return `the policy is of namespace ${policy.namespace}, and the object is not in it`
+  }
+  if (policy.account.startsWith(`system:serviceaccount:${policy.namespace}:`)) return undefined
+  return 'the command names no account of the namespace of its policy'
 }
 
 /**

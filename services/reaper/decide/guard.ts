@@ -2,7 +2,8 @@
  * The guard of each change: what a call must carry so that it takes effect only on the object the
  * command was judged for.
  *
- * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and
+ * What must stay true: a DELETE has both preconditions and a policy, and is sent by the rights of
+ * the account that its rule's object names; a patch tests the uid and
  * every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests
  * before the first removal, and that the object whose finalizer is removed is still being deleted
  * (I4); by an order, in the version that was shown. The gate has refused commands that lack the
@@ -28,8 +29,10 @@ export function deleteGuard(
   resourceVersion: ResourceVersion,
   dryRun: boolean,
 ): DeleteOptions {
-  const { id: auditId, target, propagationPolicy } = command
-  return { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
+  const { id: auditId, target, propagationPolicy, rule } = command
+  const as = rule?.policy?.account ?? ''
+  const guard = { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
+  return as === '' ? guard : { ...guard, as }
 }
 
 /** `resourceVersion` as for a DELETE. */

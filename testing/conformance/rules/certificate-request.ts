@@ -5,7 +5,7 @@
  *
  * What must stay true: which of them are due is said by the conditions alone. A server sets the
  * time of creation itself, so the case that a request without a condition is 24 hours old is not
- * here: cli/config/rule/builtin.test.ts has it.
+ * here: ports/rule/builtin.test.ts has it.
  */
 import {
   collectionPath,

@@ -10,8 +10,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compiledRule } from '../../../cli/config/rule/expression.ts'
-import { rulesOf } from '../../../cli/config/rule/rule-config.ts'
+import { configRules } from '../../../cli/config/config-rules.ts'
 import { ruleDigest } from '../../../core/model/rule/rule.ts'
 import { EXIT, ExitError } from '../../../runtime/lifecycle.ts'
 import { missingServers } from '../../cluster/binaries.ts'
@@ -156,7 +155,7 @@ async function startKinfold(
     ],
     nodeArgs: skewMs === 0 ? [] : ['--import', skewedBy(skewMs)],
   })
-  for (const rule of rulesOf(RULES, 'rules', compiledRule)) {
+  for (const rule of configRules(RULES, 'rules')) {
     const about = { subject: rule.name, digest: ruleDigest(rule) }
     await kinfold.order('enforce-rule', 'twin run', about)
   }

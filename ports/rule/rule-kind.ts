@@ -7,10 +7,10 @@
  *
  * Not here: what is protected whatever a rule says (core/graph/guarding.ts).
  */
-import type { GroupKind } from '../../../core/model/object.ts'
-import { policyFor } from '../../../core/model/policy.ts'
-import { voidSubject } from '../../../ports/record/void-subject.ts'
-import { bad, texts } from '../setting.ts'
+import type { GroupKind } from '../../core/model/object.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import { voidSubject } from '../record/void-subject.ts'
+import { bad, texts } from './setting.ts'
 
 const MOST = 50
 /** As a manifest has it; its group behind a dot. */
@@ -19,6 +19,7 @@ const KIND = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
 const OF_ALL = 'all objects of other kinds go with one'
 const STORAGE = 'a rule deletes no storage'
 const GUARDS = 'it guards the whole cluster'
+const ITSELF = 'it is a rule itself'
 const NEVER: Readonly<Record<string, string>> = {
   Node: 'the pods on it go with one',
   'CustomResourceDefinition.apiextensions.k8s.io': OF_ALL,
@@ -33,6 +34,8 @@ const NEVER: Readonly<Record<string, string>> = {
   'MutatingAdmissionPolicyBinding.admissionregistration.k8s.io': GUARDS,
   'ValidatingAdmissionPolicy.admissionregistration.k8s.io': GUARDS,
   'ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io': GUARDS,
+  'CleanupPolicy.kinfold.dev': ITSELF,
+  'ClusterCleanupPolicy.kinfold.dev': ITSELF,
   Event: 'Events are never watched',
   'Event.events.k8s.io': 'Events are never watched',
 }

@@ -1,25 +1,28 @@
 /**
- * The section `rules` of the config file: what is deleted for its age, its fields or its marks.
+ * Rules as users write them, in the section `rules` of a config file and in policies of a cluster:
+ * what is deleted for its age, its fields or its marks.
  *
- * What must stay true: what cannot be understood ends the start with a sentence that names the
- * rule; a rule that would mean all objects of a kind at once, or the cluster's own, is refused. The
- * same text is the same rule, in the same order of fields: orders name it by its digest.
+ * What must stay true: what cannot be understood is refused by a `SettingError` whose sentence
+ * names the rule; a rule that would mean all objects of a kind at once, or the cluster's own, is
+ * refused. The same text is the same rule, in the same order of fields: orders name it by its
+ * digest.
  *
  * Not here: what a rule decides (core/judge/rule.ts), when it is carried out
  * (core/admit/rule-hold.ts).
  */
-import { SYSTEM_NAMESPACES } from '../../../core/graph/guarding.ts'
-import { isLike } from '../../../core/judge/rule.ts'
-import type { PropagationPolicy } from '../../../core/model/object.ts'
-import { MOST_PROJECTED } from '../../../core/model/rule/field-path.ts'
-import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../../core/model/rule/rule.ts'
-import { readsOf } from '../../../core/model/rule/rule.ts'
-import { bad, oneOf, whole } from '../setting.ts'
+import { SYSTEM_NAMESPACES } from '../../core/graph/guarding.ts'
+import { isLike } from '../../core/judge/rule.ts'
+import type { PropagationPolicy } from '../../core/model/object.ts'
+import { MOST_PROJECTED } from '../../core/model/rule/field-path.ts'
+import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../core/model/rule/rule.ts'
+import { readsOf } from '../../core/model/rule/rule.ts'
+import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
 import { isCareful, kindText } from './rule-kind.ts'
-import { type Compile, narrowed, ruleMatch } from './rule-match.ts'
+import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
+import { bad, oneOf, whole } from './setting.ts'
 
 /** Of a rule, and of a built-in one some. */
 export const RULE_KEYS: readonly string[] = [
@@ -35,7 +38,7 @@ export const RULE_KEYS: readonly string[] = [
     'builtin',
   ],
 ]
-const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
+export const BUILTIN_KEYS: readonly string[] = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
@@ -46,7 +49,11 @@ const MOST_CHARACTERS = 65_536
 const MOST_PATHS = MOST_PROJECTED / 2
 const MOST_PER_HOUR = 1_000_000_000
 
-export function rulesOf(section: unknown, from: string, compile: Compile): readonly Rule[] {
+export function rulesOf(
+  section: unknown,
+  from: string,
+  compile: CompileExpression,
+): readonly Rule[] {
   if (section === undefined) return []
   if (!Array.isArray(section)) throw bad(`${from}: expected a list of rules`)
   if (section.length > MOST_RULES) {
@@ -60,7 +67,7 @@ export function rulesOf(section: unknown, from: string, compile: Compile): reado
 interface EntryContext {
   readonly from: string
   readonly index: number
-  readonly compile: Compile
+  readonly compile: CompileExpression
 }
 
 /** A built-in one may be several. */
@@ -69,21 +76,26 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
   const { name: given, builtin } = fields
   const name = nameOf(given ?? builtin, `${from}[${index}]`)
   const where = `${from}.${name}`
-  if (builtin === undefined) return [besideSystem(ruleOf(name, fields, where, compile))]
+  if (builtin === undefined) return [besideSystem(ruleOf(name, fields, { from: where, compile }))]
   if (typeof builtin !== 'string' || !Object.hasOwn(BUILTINS, builtin)) {
     throw bad(`${where}.builtin: is none of ${Object.keys(BUILTINS).join(', ')}`)
   }
   mapping(entry, BUILTIN_KEYS, `${where} (built in)`)
   return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
-    const match = narrowed(own['match'] as Mapping, fields['match'], `${where}.match`)
-    const { for: wait, warn, limit } = fields
-    const made = { ...own, match, for: wait, warn, limit }
-    return ruleOf(nameOf(`${name}${suffix}`, where), made, where, compile)
+    const made = builtinFields(own, fields, where)
+    return ruleOf(nameOf(`${name}${suffix}`, where), made, { from: where, compile })
   })
 }
 
+/** Of a built-in rule: its own, and what the user adds to it. */
+export function builtinFields(own: Mapping, given: Mapping, from: string): Mapping {
+  const match = narrowed(own['match'] as Mapping, given['match'], `${from}.match`)
+  const { for: wait, warn, limit } = given
+  return { ...own, match, for: wait, warn, limit }
+}
+
 /** What is in the cluster's own namespaces is deleted only where a rule names them one by one. */
-function besideSystem(rule: Rule): Rule {
+export function besideSystem(rule: Rule): Rule {
   const { namespaces, exceptNamespaces } = rule.match
   const reached = SYSTEM_NAMESPACES.filter((each) => {
     const isMeant = namespaces.length === 0 || namespaces.some((pattern) => isLike(each, pattern))
@@ -93,14 +105,23 @@ function besideSystem(rule: Rule): Rule {
   return { ...rule, match }
 }
 
-function nameOf(value: unknown, from: string): string {
+export function nameOf(value: unknown, from: string): string {
   if (typeof value === 'string' && NAME.test(value)) return value
   throw bad(
     `${from}: name is missing, or none: expected lower-case letters, digits and "-", 63 at most`,
   )
 }
 
-function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): Rule {
+export interface RuleReading {
+  /** Where the rule was written, for sentences. */
+  readonly from: string
+  readonly compile: CompileExpression
+  /** The only namespace that it may be about; that it is there selects nothing. */
+  readonly within?: string
+}
+
+export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rule {
+  const { from, compile, within } = reading
   const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const rule: Rule = {
@@ -114,9 +135,9 @@ function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): 
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
   }
-  checkReach(rule, from)
+  checkReach(rule, reading)
   checkSecrets(rule, from)
-  return rule
+  return within === undefined ? rule : { ...rule, match: { ...rule.match, namespaces: [within] } }
 }
 
 function limitOf(value: unknown, from: string): RuleLimit | null {
@@ -132,10 +153,11 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
 }
 
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases }: Rule, from: string): void {
+function checkReach({ match, cases }: Rule, { from, within }: RuleReading): void {
   if (selects(match)) return
   const byAge = cases.filter(isByAge)
-  const what = 'labels, annotations, namespaces or an expression in match, or when'
+  const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
+  const what = `${some} or an expression in match, or when`
   if (byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
     throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
   }
@@ -181,6 +203,10 @@ function checkTogether(rules: readonly Rule[], from: string): void {
   if (length > MOST_CHARACTERS) {
     throw bad(`${from}: ${length} characters as JSON, and ${MOST_CHARACTERS} are the most`)
   }
+  checkPaths(rules, from)
+}
+
+export function checkPaths(rules: readonly Rule[], from: string): void {
   for (const { group, kind, fields } of readsOf(rules)) {
     const paths = fields.reduce((sum, path) => sum + path.length, 0)
     if (paths <= MOST_PATHS) continue

@@ -7,10 +7,10 @@
  *
  * Not here: labels, which are written as kubectl takes them (label-selector.ts).
  */
-import { readPath } from '../../../core/model/rule/field-path.ts'
-import type { Term } from '../../../core/model/rule/rule.ts'
-import { bad, checkKey, flag } from '../setting.ts'
+import { readPath } from '../../core/model/rule/field-path.ts'
+import type { Term } from '../../core/model/rule/rule.ts'
 import { isAnnotationKey } from './label-selector.ts'
+import { bad, checkKey, flag } from './setting.ts'
 
 const MOST_TERMS = 20
 const MOST_VALUES = 100

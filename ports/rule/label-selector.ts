@@ -5,8 +5,8 @@
  * server would select by the text. Comparisons of numbers (`<`, `>`) are refused, since no rule has
  * them.
  */
-import type { Term } from '../../../core/model/rule/rule.ts'
-import { bad } from '../setting.ts'
+import type { Term } from '../../core/model/rule/rule.ts'
+import { bad } from './setting.ts'
 
 const MOST_LENGTH = 4_096
 const TOKEN = /\s*(?:([^\s,!=()<>]+)|(==|!=|[=!(),<>]))/y

@@ -5,13 +5,13 @@
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFields } from '../../../adapters/kubernetes/field.ts'
-import { duenessOf } from '../../../core/judge/rule.ts'
-import type { ObjectMeta, Pair } from '../../../core/model/object.ts'
-import { readsOf } from '../../../core/model/rule/rule.ts'
-import { object } from '../../../testing/model/notation.ts'
+import { compileExpression } from '../../adapters/cel/compile.ts'
+import { readFields } from '../../adapters/kubernetes/field.ts'
+import { duenessOf } from '../../core/judge/rule.ts'
+import type { ObjectMeta, Pair } from '../../core/model/object.ts'
+import { readsOf } from '../../core/model/rule/rule.ts'
+import { object } from '../../testing/model/notation.ts'
 import { BUILTINS } from './builtin.ts'
-import { compiledRule } from './expression.ts'
 import { rulesOf } from './rule-config.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -190,7 +190,7 @@ for (const [builtin, what, raw, due] of CASES) {
 function dueOf(builtin: string, raw: Json): string | null {
   const isMark = BUILTINS[builtin]?.['']?.['match'] !== undefined && MARKS.includes(builtin)
   const match = isMark ? { match: { kinds: ['Pod'] } } : {}
-  const rules = rulesOf([{ builtin, ...match }], 'f', compiledRule)
+  const rules = rulesOf([{ builtin, ...match }], 'f', compileExpression)
   const times = rules.flatMap((rule) => duenessOf(rule, metaOf(rule, raw), 0)?.at ?? [])
   return times.length === 0
     ? null
@@ -210,7 +210,7 @@ function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
     ...object('pod/a', '1'),
     ...{ group, kind, namespace: String(namespace), createdAt: Date.parse(CREATED) },
     ...{ labels: pairs(labels), annotations: pairs(annotations) },
-    projected: { reads: digest, fields },
+    projected: { reads: digest, fields, policy: null },
   }
 }
 

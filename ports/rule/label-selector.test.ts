@@ -4,7 +4,7 @@
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Term } from '../../../core/model/rule/rule.ts'
+import type { Term } from '../../core/model/rule/rule.ts'
 import { isLabelKey, labelTerms } from './label-selector.ts'
 
 const GOOD: readonly (readonly [string, string])[] = [
@@ -60,7 +60,7 @@ const BAD: readonly (readonly [string, RegExp])[] = [
 
 for (const [text, sentence] of BAD) {
   test(`${JSON.stringify(text.slice(0, 20))} is no selector`, () =>
-    throws(() => labelTerms(text, 'f'), { name: 'ExitError', exitCode: 2, message: sentence }))
+    throws(() => labelTerms(text, 'f'), { name: 'SettingError', message: sentence }))
 }
 
 const value = fc.stringMatching(/^([A-Za-z0-9]([A-Za-z0-9_.-]{0,8}[A-Za-z0-9])?)?$/)

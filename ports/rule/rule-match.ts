@@ -5,11 +5,12 @@
  * What must stay true: a config can only narrow what a built-in rule is about, but for namespaces
  * that the rule leaves out by default.
  */
-import type { RuleExpression, RuleMatch } from '../../../core/model/rule/rule.ts'
-import { bad, texts } from '../setting.ts'
+import type { RuleExpression, RuleMatch } from '../../core/model/rule/rule.ts'
+import type { CompileExpression } from '../expression.ts'
 import { labelTerms } from './label-selector.ts'
 import { ruleKinds } from './rule-kind.ts'
 import { annotationTerms, type Mapping, mapping } from './rule-term.ts'
+import { bad, texts } from './setting.ts'
 
 const KEYS = [
   ...['kinds', 'namespaces', 'exceptNamespaces', 'labels', 'annotations', 'expression'],
@@ -19,10 +20,7 @@ const MOST_NAMESPACES = 200
 const NAMESPACE = /^(?=.{1,63}$)[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$/
 const MOST_EXPRESSION = 10_000
 
-/** Of a source, what decides; it throws an `ExitError` for one that it does not take. */
-export type Compile = (source: string, from: string) => RuleExpression
-
-export function ruleMatch(value: unknown, from: string, compile: Compile): RuleMatch {
+export function ruleMatch(value: unknown, from: string, compile: CompileExpression): RuleMatch {
   if (value === undefined) throw bad(`${from}: is missing; it takes kinds at least`)
   const fields = mapping(value, KEYS, from)
   const { labels, annotations, expression } = fields
@@ -60,11 +58,13 @@ function selector(value: unknown, from: string): string {
   throw bad(`${from}.labels: expected a label selector such as 'preview=true,!keep'`)
 }
 
-function expressionOf(value: unknown, from: string, compile: Compile): RuleExpression {
-  if (typeof value === 'string' && value !== '' && value.length <= MOST_EXPRESSION) {
-    return compile(value, from)
+function expressionOf(value: unknown, from: string, compile: CompileExpression): RuleExpression {
+  if (typeof value !== 'string' || value === '' || value.length > MOST_EXPRESSION) {
+    throw bad(`${from}: expected an expression of at most ${MOST_EXPRESSION} characters`)
   }
-  throw bad(`${from}: expected an expression of at most ${MOST_EXPRESSION} characters`)
+  const made = compile(value)
+  if (made.type === 'Refused') throw bad(`${from}: ${made.reason}`)
+  return made.expression
 }
 
 /** Of a built-in rule: its own, and what the config says. */

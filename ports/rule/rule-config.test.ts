@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { type Rule, type RuleCase, ruleDigest } from '../../../core/model/rule/rule.ts'
+import { compileExpression } from '../../adapters/cel/compile.ts'
+import { type Rule, type RuleCase, ruleDigest } from '../../core/model/rule/rule.ts'
 import { BUILTINS } from './builtin.ts'
-import { compiledRule } from './expression.ts'
 import { RULE_KEYS, rulesOf } from './rule-config.ts'
 
 function rulesIn(yaml: string): readonly Rule[] {
-  return rulesOf(parse(yaml), 'f: rules', compiledRule)
+  return rulesOf(parse(yaml), 'f: rules', compileExpression)
 }
 
 /** One rule with this beside its name. */
@@ -21,8 +21,8 @@ function ruleIn(yaml: string): Rule {
 }
 
 test('without the section there are no rules', () => {
-  deepEqual(rulesOf(undefined, 'f', compiledRule), [])
-  deepEqual(rulesOf([], 'f', compiledRule), [])
+  deepEqual(rulesOf(undefined, 'f', compileExpression), [])
+  deepEqual(rulesOf([], 'f', compileExpression), [])
 })
 
 const EXAMPLE = `
@@ -313,7 +313,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
 
 for (const [text, message] of WRONG) {
   test(`${text.slice(0, 90)} is refused`, () =>
-    throws(() => ruleIn(text), { name: 'ExitError', exitCode: 2, message }))
+    throws(() => ruleIn(text), { name: 'SettingError', message }))
 }
 
 /** The whole section. */
@@ -344,7 +344,7 @@ const WRONG_SECTIONS: readonly (readonly [string, RegExp])[] = [
 
 for (const [text, message] of WRONG_SECTIONS) {
   test(`${text.slice(0, 90)} is no section`, () =>
-    throws(() => rulesIn(text), { name: 'ExitError', exitCode: 2, message }))
+    throws(() => rulesIn(text), { name: 'SettingError', message }))
 }
 
 test('a built-in rule is what it says, narrowed by what the config says', () => {
@@ -365,7 +365,7 @@ test('a built-in rule is what it says, narrowed by what the config says', () => 
 })
 
 test('the rules of the document are rules', () => {
-  const root = join(import.meta.dirname, '..', '..', '..')
+  const root = join(import.meta.dirname, '..', '..')
   const page = readFileSync(join(root, 'docs', 'operate', 'rules.md'), 'utf8')
   const blocks = [...page.matchAll(/```yaml\nrules:\n(.*?)```/gs)].map(([, text = '']) => text)
   const names = blocks.map((text) => rulesIn(text).map(({ name }) => name))

@@ -4,10 +4,10 @@
  * What must stay true: a case has a time of its own (`since`, `after`, or both), so nothing is due
  * by a mapping that was left empty.
  */
-import type { RuleCase, TimeSource, WaitSource } from '../../../core/model/rule/rule.ts'
-import { durationOf } from '../../../core/model/text.ts'
-import { bad } from '../setting.ts'
+import type { RuleCase, TimeSource, WaitSource } from '../../core/model/rule/rule.ts'
+import { durationOf } from '../../core/model/text.ts'
 import { annotationKey, fieldPath, fieldTerms, type Mapping, mapping } from './rule-term.ts'
+import { bad } from './setting.ts'
 
 export const CASE_KEYS = ['when', 'since', 'after'] as const
 const MOST_CASES = 20

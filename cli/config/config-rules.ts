@@ -1,0 +1,16 @@
+/**
+ * The section `rules` of the config file.
+ *
+ * What must stay true: what is refused ends the start with its own sentence; the library of
+ * expressions is loaded only where there is one.
+ *
+ * Not here: how rules are read (ports/rule).
+ */
+import { compileOnDemand } from '../../adapters/cel/on-demand.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
+import { rulesOf } from '../../ports/rule/rule-config.ts'
+import { orExit } from './setting.ts'
+
+export function configRules(section: unknown, from: string): readonly Rule[] {
+  return orExit(() => rulesOf(section, from, compileOnDemand))
+}
