@@ -100,7 +100,7 @@ function Mode({
     chips: [
       rule.mode === 'enforced'
         ? { text: 'enforced', tone: 'good' }
-        : { text: 'dry run', tone: 'quiet' },
+        : { text: rule.mode === 'report' ? 'report' : 'dry run', tone: 'quiet' },
       ...(isOver ? [{ text: 'over its limit', tone: 'warm' } as const] : []),
     ],
   })
@@ -158,11 +158,14 @@ function Planned({
         plan.continue === null ? null : h('p', null, `More than ${LISTED} are not listed.`),
       ],
     }),
-    h(Section, { title: 'On the command line', children: h(Orders, { rule }) }),
+    rule.report === ''
+      ? h(Section, { title: 'On the command line', children: h(Orders, { rule }) })
+      : null,
   ]
 }
 
-function orderText({ enforcedBy }: Rule): string {
+function orderText({ enforcedBy, report }: Rule): string {
+  if (report !== '') return `It only reports (${report}).`
   if (enforcedBy === null) return 'No order enforces it as it is, so it deletes nothing.'
   const { who, why } = enforcedBy
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`}.`

@@ -59,11 +59,12 @@ function cellsOf({ matched, due, held, deleting, later, nextAt, unread }: RuleCo
 }
 
 export function modeText({ mode }: Pick<Rule, 'mode'>): string {
-  return mode === 'enforced' ? 'enforced' : 'dry run'
+  return mode === 'dry-run' ? 'dry run' : mode
 }
 
 /** By whom, why and since when. */
-function orderText({ enforcedBy }: Pick<Rule, 'enforcedBy'>): string {
+function orderText({ enforcedBy, report }: Pick<Rule, 'enforcedBy' | 'report'>): string {
+  if (report !== '') return `It only reports (${report}).`
   if (enforcedBy === null) return 'It is in dry run: it deletes nothing.'
   const { who, why, since } = enforcedBy
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`} since ${time(since)}.`
@@ -101,7 +102,6 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
     ...['NAMESPACE', 'OBJECT', 'DUE', 'STATE', ...(isWide ? ['ALONG', 'UID'] : []), 'REASON'],
   ]
   const along = objects.reduce((sum, each) => sum + (each.along ?? 0), 0)
-  const command = lineOf(shellWord(rule.name))
   return [
     `Rule ${lineOf(rule.name)} in cluster ${lineOf(labelOf(cluster))}: ${lineOf(rule.description)}\n`,
     `${lineOf(orderText(rule))}\n`,
@@ -110,11 +110,17 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
     counts.overLimit === '' ? '' : `${lineOf(counts.overLimit)}.\n`,
     rows.length === 0 ? '' : `\n${table(head, rows)}`,
     plan.continue === null ? '' : 'More are not listed (raise --limit).\n',
-    '\n',
-    rule.mode === 'enforced' && counts.overLimit === ''
-      ? `To stop it: kinfold rules suspend ${command}\n`
-      : `To enforce it: kinfold rules enforce ${command} --digest ${rule.ruleDigest} --why …\n`,
+    ordersText(plan),
   ].join('')
+}
+
+/** None about a rule that only reports. */
+function ordersText({ rule, counts }: RulePlan): string {
+  const command = lineOf(shellWord(rule.name))
+  if (rule.report !== '') return ''
+  return rule.mode === 'enforced' && counts.overLimit === ''
+    ? `\nTo stop it: kinfold rules suspend ${command}\n`
+    : `\nTo enforce it: kinfold rules enforce ${command} --digest ${rule.ruleDigest} --why …\n`
 }
 
 function stateText({

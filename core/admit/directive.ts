@@ -14,6 +14,7 @@ import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
+import { reportsBecause } from '../model/rule/report.ts'
 import { digestOf } from '../model/rule/rule.ts'
 import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
@@ -93,6 +94,7 @@ function unprotect(step: Step, event: Directive): void {
 function enforceRule(step: Step, { subject, digest, who, why }: Directive): void {
   const rule = step.graph.policy.policy.rules.find(({ name }) => name === subject)
   if (rule === undefined) return drop(step, 'there is no such rule')
+  if (reportsBecause(rule.match) !== '') return drop(step, 'the rule only reports')
   if (digest === null || digest !== digestOf(rule)) return drop(step, 'the rule is another by now')
   const order = { name: subject, digest, who, why, at: step.at.timestamp }
   change(step, { rules: [...otherRules(step, subject), order] })

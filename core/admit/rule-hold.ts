@@ -17,6 +17,7 @@ import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph
 import { NAMESPACES_COUNTED } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import { reportsBecause } from '../model/rule/report.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
 import { digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
 import type { HeldNamespace, RuleOwner, RuleRun } from '../model/state.ts'
@@ -61,6 +62,8 @@ export function heldByRule(
     return { by: 'hold', because, until }
   }
   const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
+  const report = reportsBecause(rule.match)
+  if (report !== '') return held(`rule ${rule.name} only reports (${report})`)
   const order = orderOf(rule, facts.directives.rules)
   const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
   const run = currentRun(facts, rule)

@@ -46,6 +46,10 @@ const lease = (spec: Json, holder = 'kube-apiserver', namespace = 'kube-system')
   metadata: { namespace, labels: { 'apiserver.kubernetes.io/identity': holder } },
   spec,
 })
+const volume = (phase: string, policy: string, time: string | null): Json => ({
+  spec: { persistentVolumeReclaimPolicy: policy },
+  status: { phase, lastPhaseTransitionTime: time },
+})
 const marked = (annotations: Json, namespace = 'a'): Json => ({
   metadata: { namespace, annotations },
 })
@@ -136,6 +140,11 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
     lease({ renewTime: at('02:00:00.123456'), leaseDurationSeconds: 3600 }),
     at('03:00:00.123'),
   ],
+  ['released-volumes', 'released', volume('Released', 'Delete', at('01:00:00')), at('02:00:00')],
+  ['released-volumes', 'failed', volume('Failed', 'Delete', at('01:00:00')), at('02:00:00')],
+  ['released-volumes', 'bound', volume('Bound', 'Delete', at('01:00:00')), null],
+  ['released-volumes', 'to be retained', volume('Released', 'Retain', at('01:00:00')), null],
+  ['released-volumes', 'without a time', volume('Released', 'Delete', null), null],
   ['api-server-leases', 'never renewed', lease({ leaseDurationSeconds: 3600 }), null],
   ['api-server-leases', 'without a duration', lease({ renewTime: at('02:00:00') }), null],
   [

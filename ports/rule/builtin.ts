@@ -81,6 +81,19 @@ const API_SERVER_LEASES: Builtin = {
   },
 }
 
+/** Their provisioner has not deleted them: it is gone, or cannot. */
+const RELEASED_VOLUMES: Builtin = {
+  '': {
+    match: { kinds: ['PersistentVolume'] },
+    when: {
+      'spec.persistentVolumeReclaimPolicy': 'Delete',
+      'status.phase': ['Released', 'Failed'],
+    },
+    since: { field: 'status.lastPhaseTransitionTime' },
+    after: '1h',
+  },
+}
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -116,6 +129,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'pod-certificate-requests': POD_CERTIFICATE_REQUESTS,
   'bootstrap-tokens': BOOTSTRAP_TOKENS,
   'api-server-leases': API_SERVER_LEASES,
+  'released-volumes': RELEASED_VOLUMES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
 }

@@ -211,7 +211,15 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['match: { kinds: [Job.Batch] }, after: 1h', /"Job.Batch" is no kind/],
   [`match: { kinds: [${many(51, (i) => `K.a${i}`)}] }, after: 1h`, /51 kinds, and 50 are the most/],
   ['match: { kinds: [Node] }, after: 1h', /no rule is about Node: the pods on it go with one/],
-  ['match: { kinds: [PersistentVolume] }, after: 1h', /a rule deletes no storage/],
+  ['match: { kinds: [PersistentVolume] }, after: 1h', /PersistentVolume/],
+  [
+    "match: { kinds: [PersistentVolume, Pod], labels: 'a=b' }, after: 1h",
+    /a rule that only reports is about one kind \(PersistentVolume: it is storage/,
+  ],
+  [
+    'match: { kinds: [StorageClass.storage.k8s.io] }, after: 1h',
+    /no rule is about StorageClass.storage.k8s.io: a rule deletes no storage/,
+  ],
   [
     'match: { kinds: [CustomResourceDefinition.apiextensions.k8s.io] }, after: 1h',
     /no rule is about CustomResourceDefinition.apiextensions.k8s.io: all objects/,

@@ -2,13 +2,14 @@
  * The kinds that a rule is about.
  *
  * What must stay true: a kind whose objects all others need, or that are storage, is refused in any
- * rule. A kind that Kinfold and the cluster live by takes a rule that selects among its objects:
+ * rule; of PersistentVolumes a rule only reports (core/model/rule/report.ts). A kind that Kinfold and the cluster live by takes a rule that selects among its objects:
  * age alone would mean all of them, and the oldest are the cluster's own.
  *
  * Not here: what is protected whatever a rule says (core/graph/guarding.ts).
  */
 import type { GroupKind } from '../../core/model/object.ts'
 import { policyFor } from '../../core/model/policy.ts'
+import { reportsBecause } from '../../core/model/rule/report.ts'
 import { voidSubject } from '../record/void-subject.ts'
 import { bad, texts } from './setting.ts'
 
@@ -24,7 +25,6 @@ const NEVER: Readonly<Record<string, string>> = {
   Node: 'the pods on it go with one',
   'CustomResourceDefinition.apiextensions.k8s.io': OF_ALL,
   'APIService.apiregistration.k8s.io': OF_ALL,
-  PersistentVolume: STORAGE,
   'VolumeSnapshotContent.snapshot.storage.k8s.io': STORAGE,
   'VolumeGroupSnapshotContent.groupsnapshot.storage.k8s.io': STORAGE,
   'StorageClass.storage.k8s.io': STORAGE,
@@ -59,7 +59,10 @@ export function ruleKinds(value: unknown, from: string): readonly GroupKind[] {
   const all = texts({ key: 'kinds', value, from })
   if (all.length === 0) throw bad(`${from}: expected kinds such as [Pod, Job.batch]`)
   if (all.length > MOST) throw bad(`${from}: ${all.length} kinds, and ${MOST} are the most`)
-  return [...new Set(all)].map((text) => ruleKind(text, from))
+  const kinds = [...new Set(all)].map((text) => ruleKind(text, from))
+  const report = reportsBecause({ kinds })
+  if (report === '' || kinds.length === 1) return kinds
+  throw bad(`${from}: a rule that only reports is about one kind (${report})`)
 }
 
 function ruleKind(text: string, from: string): GroupKind {

@@ -11,6 +11,7 @@
  */
 import { hash64 } from '../hash.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
+import { reportsBecause } from './report.ts'
 
 export interface Rule {
   /** Unique in a policy: a DNS label. */
@@ -129,8 +130,9 @@ export function isEnforced(rule: Rule, enforced: readonly EnforcedRule[]): boole
   return orderOf(rule, enforced) !== undefined
 }
 
+/** Undefined where none does, and of a rule that only reports. */
 export function orderOf(rule: Rule, enforced: readonly EnforcedRule[]): EnforcedRule | undefined {
-  if (enforced.length === 0) return undefined
+  if (enforced.length === 0 || reportsBecause(rule.match) !== '') return undefined
   const order = enforced.find(({ name }) => name === rule.name)
   return order?.digest === digestOf(rule) ? order : undefined
 }

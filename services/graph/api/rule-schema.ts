@@ -42,9 +42,10 @@ export const RULE = part('Rule', 'A rule of the policy.', {
   kinds: listOf(record(KIND)),
   description: say('One sentence: what it is about, and what becomes of that.', TEXT),
   mode: say(
-    '`dry-run`: no order enforces it as it is, so it deletes nothing.',
-    oneOf(['dry-run', 'enforced']),
+    '`dry-run`: no order enforces it as it is, so it deletes nothing. `report`: nothing ever enforces it.',
+    oneOf(['dry-run', 'enforced', 'report']),
   ),
+  report: say('Why it only reports; empty where an order can enforce it.', TEXT),
   enforcedBy: say(
     'The order that enforces it; null in dry run.',
     orNull(record({ who: TEXT, why: TEXT, since: TIME_OR_NULL })),

@@ -3,6 +3,7 @@
  * nothing else, so that it reads the same whichever process answers.
  */
 import type { PropagationPolicy } from '../../../../core/model/object.ts'
+import { reportsBecause } from '../../../../core/model/rule/report.ts'
 import {
   digestOf,
   type EnforcedRule,
@@ -19,11 +20,13 @@ export type RuleAnswer = Unshaped<RuleDocument>
 
 export function ruleAnswer(rule: Rule, enforced: readonly EnforcedRule[]): RuleAnswer {
   const order = orderOf(rule, enforced)
+  const report = reportsBecause(rule.match)
   return {
     name: rule.name,
     kinds: rule.match.kinds.map(({ group, kind }) => ({ group, kind })),
     description: ruleText(rule),
-    mode: order === undefined ? 'dry-run' : 'enforced',
+    mode: report !== '' ? 'report' : order === undefined ? 'dry-run' : 'enforced',
+    report,
     enforcedBy: order === undefined ? null : { who: order.who, why: order.why, since: order.at },
     ruleDigest: digestOf(rule),
     limit: rule.limit,
