@@ -28,8 +28,9 @@ export function deleteGuard(
   resourceVersion: ResourceVersion,
   dryRun: boolean,
 ): DeleteOptions {
-  const { id: auditId, target, propagationPolicy } = command
-  return { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
+  const { id: auditId, target, propagationPolicy, gracePeriodSeconds } = command
+  const { uid } = target
+  return { uid, resourceVersion, propagationPolicy, gracePeriodSeconds, dryRun, auditId }
 }
 
 /** `resourceVersion` as for a DELETE. */
