@@ -170,6 +170,8 @@ export interface DeleteOptions {
   readonly uid: Uid
   readonly resourceVersion: ResourceVersion
   readonly propagationPolicy: PropagationPolicy
+  /** In seconds; undefined and null for the server's default. */
+  readonly gracePeriodSeconds?: number | null
   readonly dryRun: boolean
   readonly auditId?: string
   /**

@@ -214,17 +214,24 @@ const rule = record<Rule>({
         ...{ fields: list(text), labels: list(text), annotations: list(text) },
       }),
     ),
+    terminating: truth,
   }),
   cases: list(
     record<RuleCase>({
       fields: terms,
-      since: cases<TimeSource>({ created: {}, field: { path: text }, annotation: { key: text } }),
+      since: cases<TimeSource>({
+        created: {},
+        deleted: {},
+        field: { path: text },
+        annotation: { key: text },
+      }),
       after: cases<WaitSource>({
         ...{ fixed: { ms: number }, seconds: { path: text }, duration: { annotation: text } },
       }),
     }),
   ),
   propagationPolicy: propagation,
+  gracePeriodSeconds: maybe(number),
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
@@ -557,6 +564,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   DeleteObject: {
     ...command,
     propagationPolicy: propagation,
+    gracePeriodSeconds: maybe(number),
     references: list(reference),
     listDigest: maybe(text),
     finalizers: list(text),

@@ -33,13 +33,14 @@ const GUARD = {
 const SIGNAL = AbortSignal.timeout(30_000)
 
 describe('a cluster sends', () => {
-  test('a DELETE with both preconditions, its policy, and a dry run in the body', async () => {
+  test('a DELETE with both preconditions, its policy, its grace, and a dry run in the body', async () => {
     const { cluster, sent } = scripted(() => [
       200,
       { kind: 'Status', apiVersion: 'v1', status: 'Success' },
     ])
     await cluster.delete(POD, GUARD, SIGNAL)
     await cluster.delete(POD, { ...GUARD, dryRun: true }, SIGNAL)
+    await cluster.delete(POD, { ...GUARD, gracePeriodSeconds: 0 }, SIGNAL)
     const body = {
       kind: 'DeleteOptions',
       apiVersion: 'v1',
@@ -52,6 +53,7 @@ describe('a cluster sends', () => {
       [
         ['DELETE', path, body, 'write'],
         ['DELETE', `${path}?dryRun=All`, { ...body, dryRun: ['All'] }, 'write'],
+        ['DELETE', path, { ...body, gracePeriodSeconds: 0 }, 'write'],
       ],
     )
     match(sent[0]?.headers['accept'] ?? '', /^application\/json;as=PartialObjectMetadata;/)

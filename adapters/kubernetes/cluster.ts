@@ -215,6 +215,7 @@ class HttpCluster implements Cluster {
 
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
     const { uid, resourceVersion, propagationPolicy, dryRun, auditId, as } = options
+    const { gracePeriodSeconds } = options
     if (uid === '' || resourceVersion === '') {
       throw new Error(`a DELETE of ${target.resource}/${target.name} without a guard is never sent`)
     }
@@ -228,6 +229,7 @@ class HttpCluster implements Cluster {
       apiVersion: 'v1',
       preconditions: { uid, resourceVersion },
       propagationPolicy,
+      ...(gracePeriodSeconds != null && { gracePeriodSeconds }),
       ...(dryRun && { dryRun: ['All'] }),
     })
     // The body decides. In the query it is for audit logs that have no bodies.

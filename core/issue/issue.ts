@@ -142,6 +142,7 @@ function commandFor(
         ...base,
         type: 'DeleteObject',
         propagationPolicy: action.policy,
+        gracePeriodSeconds: rule?.gracePeriodSeconds ?? null,
         references,
         listDigest: null,
         finalizers,

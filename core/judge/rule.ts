@@ -11,6 +11,7 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, Pair } from '../model/object.ts'
+import { deletionAskedAt } from '../model/object.ts'
 import type {
   EnforcedRule,
   Rule,
@@ -43,16 +44,21 @@ export interface RuleJudgement {
   readonly nextAt: number | null
 }
 
-/** Null where no rule is about it, or it was read without what they read. */
+/**
+ * Null where no rule is about it, or it was read without what they read. About an object that is
+ * being deleted only those decide that are about such objects.
+ */
 export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | null {
   const { rules } = facts.policy.policy
   const ofKind = rulesOfKind(rules, node.object)
   if (ofKind === null || !isReadFor(node.object, ofKind)) return null
+  const isTerminating = node.object.deletedAt !== null
   const now = facts.state?.now ?? 0
   const enforced = facts.directives.rules
   let due: Dueness | null = null
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
+    if (rule.match.terminating !== isTerminating) continue
     const found = duenessOf(rule, node.object, now)
     const laterAt = againAt(rule, node.object, now)
     if (laterAt !== null) nextAt = Math.min(nextAt ?? laterAt, laterAt)
@@ -92,13 +98,22 @@ export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
  * expression may read.
  */
 export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness | null {
-  if (!isMatch(rule.match, object, now)) return null
+  if (!isMatch(rule.match, object, now) || isFutile(rule, object)) return null
   let first: Dueness | null = null
   for (const each of rule.cases) {
     const found = caseOf(rule, each, object)
     if (found !== null && (first === null || found.at < first.at)) first = found
   }
   return first
+}
+
+/**
+ * A further DELETE of an object that is being deleted can only shorten its grace period: where that
+ * is as short already, its finalizers hold it, and a DELETE would be sent for ever.
+ */
+function isFutile({ match, gracePeriodSeconds }: Rule, object: ObjectMeta): boolean {
+  if (!match.terminating || object.finalizers.length === 0) return false
+  return (object.graceSeconds ?? 0) <= (gracePeriodSeconds ?? 0)
 }
 
 /** When its expression may say something else as time passes; null for never. */
@@ -133,7 +148,8 @@ export function isMatch(match: RuleMatch, object: ObjectMeta, now: number): bool
 /** By all but its expression. */
 function isSelected(match: RuleMatch, object: ObjectMeta): boolean {
   const { labels, annotations } = object
-  const { namespaces, exceptNamespaces } = match
+  const { namespaces, exceptNamespaces, terminating } = match
+  if (terminating && object.deletedAt === null) return false
   if (namespaces.length > 0 && !isWithin(object, namespaces)) return false
   if (isWithin(object, exceptNamespaces)) return false
   return areTrue(match.labels, labels) && areTrue(match.annotations, annotations)
@@ -240,6 +256,10 @@ function startOf(since: TimeSource, object: ObjectMeta): Start | null {
   switch (since.type) {
     case 'created':
       return object.createdAt === null ? null : { time: object.createdAt, text: 'it was created' }
+    case 'deleted': {
+      const time = deletionAskedAt(object)
+      return time === null ? null : { time, text: 'the request to delete it' }
+    }
     case 'field':
       return startIn(since.path, textOf(object.projected?.fields ?? [], since.path))
     case 'annotation':

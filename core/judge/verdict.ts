@@ -56,9 +56,8 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   const judgement = decideByOwners(facts, node)
   const { verdict } = judgement
   // Where an owner is not known, or cannot be, it is decided before any rule is asked.
-  if (node.object.deletedAt !== null || (verdict !== null && verdict.type !== 'keep')) {
-    return judgement
-  }
+  const isLeft = verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
+  if (!isLeft) return judgement
   const ruled = judgeByRules(facts, node)
   if (ruled === null) return judgement
   const { due, nextAt } = ruled

@@ -66,6 +66,8 @@ export interface OwnerClaim extends Coordinates {
 export interface DeleteObject extends CommandBase {
   readonly type: 'DeleteObject'
   readonly propagationPolicy: PropagationPolicy
+  /** In seconds; null for the server's default. */
+  readonly gracePeriodSeconds: number | null
   /**
    * All references the object was judged by, in its order. On the log none where `listDigest`
    * stands for them.
@@ -89,6 +91,16 @@ export interface DeleteObject extends CommandBase {
   readonly decidedAt: number
   /** The rule that decided, and then there are no owners; null where owners did. */
   readonly rule: CommandRule | null
+}
+
+/**
+ * Its own grace period may be shorter than the object has: it may be meant for an object that is
+ * being deleted, and ends what runs of it without its consent.
+ */
+export function isForced({
+  gracePeriodSeconds,
+}: Pick<DeleteObject, 'gracePeriodSeconds'>): boolean {
+  return gracePeriodSeconds !== null
 }
 
 /** The rule of a command: carried out only while an order enforces the rule of that digest. */

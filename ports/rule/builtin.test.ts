@@ -53,6 +53,11 @@ const volume = (phase: string, policy: string, time: string | null): Json => ({
 const marked = (annotations: Json, namespace = 'a'): Json => ({
   metadata: { namespace, annotations },
 })
+/** At one o'clock, with 30 s of grace. */
+const terminating = (rest: Json, finalizers: readonly string[] = [], grace = 30): Json => ({
+  ...rest,
+  metadata: { finalizers, grace, deletedAt: Date.parse(at('01:00:00')) + grace * 1_000 },
+})
 const TTL = 'k8s-ttl-controller.twin.sh/ttl'
 const REFRESHED = 'k8s-ttl-controller.twin.sh/refreshed-at'
 
@@ -160,6 +165,12 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
     null,
   ],
 
+  ['unscheduled-pods', 'that lives', {}, null],
+  ['unscheduled-pods', 'that is deleted', terminating({}), at('01:00:00')],
+  ['unscheduled-pods', 'on a node', terminating({ spec: { nodeName: 'a' } }), null],
+  ['unscheduled-pods', 'that a finalizer holds', terminating({}, ['a'], 0), null],
+  ['unscheduled-pods', 'with a finalizer', terminating({}, ['a']), at('01:00:00')],
+
   ['janitor', 'with a TTL', marked({ 'janitor/ttl': '2h' }), at('02:00:00')],
   ['janitor', 'that stays', marked({ 'janitor/ttl': 'forever' }), null],
   ['janitor', 'with a TTL of nothing', marked({ 'janitor/ttl': '0s' }), null],
@@ -210,7 +221,8 @@ const MARKS = ['janitor', 'ttl-controller']
 
 function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
   const [reads] = readsOf([rule])
-  const { namespace = '', labels, annotations } = (raw['metadata'] ?? {}) as Json
+  const { namespace = '', labels, annotations, ...rest } = (raw['metadata'] ?? {}) as Json
+  const { deletedAt = null, grace = null, finalizers = [] } = rest
   if (reads === undefined) throw new Error('a rule about nothing')
   const { group, kind, digest } = reads
   const fields = readFields(raw, reads)
@@ -219,6 +231,10 @@ function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
     ...object('pod/a', '1'),
     ...{ group, kind, namespace: String(namespace), createdAt: Date.parse(CREATED) },
     ...{ labels: pairs(labels), annotations: pairs(annotations) },
+    ...({ deletedAt, graceSeconds: grace, finalizers } as Pick<
+      ObjectMeta,
+      'deletedAt' | 'graceSeconds' | 'finalizers'
+    >),
     projected: { reads: digest, fields, policy: null },
   }
 }

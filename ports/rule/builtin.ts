@@ -94,6 +94,16 @@ const RELEASED_VOLUMES: Builtin = {
   },
 }
 
+/** controller/podgc, `gcUnscheduledTerminating`: no node will report that they have ended. */
+const UNSCHEDULED_PODS: Builtin = {
+  '': {
+    match: { kinds: ['Pod'], terminating: true },
+    when: { 'spec.nodeName': { exists: false } },
+    after: 0,
+    gracePeriodSeconds: 0,
+  },
+}
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -129,6 +139,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'pod-certificate-requests': POD_CERTIFICATE_REQUESTS,
   'bootstrap-tokens': BOOTSTRAP_TOKENS,
   'api-server-leases': API_SERVER_LEASES,
+  'unscheduled-pods': UNSCHEDULED_PODS,
   'released-volumes': RELEASED_VOLUMES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,

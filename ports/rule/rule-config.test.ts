@@ -57,8 +57,14 @@ const EXAMPLE = `
 test('a rule is what was written, and the rest is the default', () => {
   const created = { type: 'created' }
   const system = ['kube-system', 'kube-public', 'kube-node-lease']
-  const none = { namespaces: [], exceptNamespaces: system, labels: [], annotations: [] }
-  const rest = { propagationPolicy: 'Background', forMs: 0, warnMs: 0, limit: null }
+  const none = {
+    ...{ namespaces: [], exceptNamespaces: system, labels: [], annotations: [] },
+    terminating: false,
+  }
+  const rest = {
+    ...{ propagationPolicy: 'Background', gracePeriodSeconds: null },
+    ...{ forMs: 0, warnMs: 0, limit: null },
+  }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
     {
@@ -79,9 +85,11 @@ test('a rule is what was written, and the rest is the default', () => {
           { key: 'example.com/a', operator: 'absent', values: [] },
         ],
         expression: null,
+        terminating: false,
       },
       cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
       propagationPolicy: 'Foreground',
+      gracePeriodSeconds: null,
       forMs: 600_000,
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
@@ -304,6 +312,21 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [`${POD}, after: 1h, limit: { percent: 101 }`, /limit\.percent: expected a whole number from 0/],
   [`${POD}, after: 1h, limit: { a: 1 }`, /limit: unknown key a; known are perHour, percent/],
   [`${POD}, after: 1h, propagationPolicy: Later`, /"Later" is none of Background, Foreground/],
+  [`${POD}, after: 1h, gracePeriodSeconds: -1`, /gracePeriodSeconds: expected a whole number/],
+  [
+    'match: { kinds: [Pod, ConfigMap] }, after: 1h, gracePeriodSeconds: 0',
+    /^f: rules\.r: gracePeriodSeconds is of Pods only, not of ConfigMap$/,
+  ],
+  [
+    'match: { kinds: [Pod], terminating: true }, after: 1h',
+    /^f: rules\.r: match\.terminating takes gracePeriodSeconds, /,
+  ],
+  ['match: { kinds: [Pod], terminating: 1 }, after: 1h', /match\.terminating: expected true or/],
+  [
+    'match: { kinds: [Pod], terminating: true }, after: 0, gracePeriodSeconds: 0',
+    /would delete all objects of its kinds at once/,
+  ],
+  ['builtin: unscheduled-pods, match: { terminating: true }', /terminating: are fixed/],
   ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
   ['builtin: toString', /builtin: is none of finished-jobs/],
   ['builtin: finished-jobs, after: 1h', /\(built in\): unknown key after; known are name, builtin/],

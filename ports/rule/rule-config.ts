@@ -35,6 +35,7 @@ export const RULE_KEYS: readonly string[] = [
     'warn',
     'limit',
     'propagationPolicy',
+    'gracePeriodSeconds',
     'builtin',
   ],
 ]
@@ -48,6 +49,7 @@ const MOST_CHARACTERS = 65_536
 /** The rest of what one object may take is for its values. */
 const MOST_PATHS = MOST_PROJECTED / 2
 const MOST_PER_HOUR = 1_000_000_000
+const MOST_GRACE_SECONDS = 86_400
 
 export function rulesOf(
   section: unknown,
@@ -124,20 +126,45 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   const { from, compile, within } = reading
   const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
+  const match = ruleMatch(fields['match'], `${from}.match`, compile)
   const rule: Rule = {
     name,
-    match: ruleMatch(fields['match'], `${from}.match`, compile),
-    cases: ruleCases(fields, from),
+    match,
+    cases: ruleCases(fields, from).map((each) => (match.terminating ? sinceDeletion(each) : each)),
     propagationPolicy:
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
+    gracePeriodSeconds: graceOf(fields['gracePeriodSeconds'], `${from}.gracePeriodSeconds`),
     forMs: waitMs(wait, `${from}.for`),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
   }
+  checkGrace(rule, from)
   checkReach(rule, reading)
   checkSecrets(rule, from)
   return within === undefined ? rule : { ...rule, match: { ...rule.match, namespaces: [within] } }
+}
+
+/** Of an object that is being deleted the time counts since then. */
+function sinceDeletion(each: RuleCase): RuleCase {
+  return each.since.type === 'created' ? { ...each, since: { type: 'deleted' } } : each
+}
+
+function graceOf(value: unknown, from: string): number | null {
+  return whole({ key: 'gracePeriodSeconds', value, from }, 0, MOST_GRACE_SECONDS) ?? null
+}
+
+/** No other kind has a grace period: of a DELETE more nothing would come. */
+function checkGrace({ match, gracePeriodSeconds }: Rule, from: string): void {
+  const { kinds, terminating } = match
+  if (terminating && gracePeriodSeconds === null) {
+    throw bad(
+      `${from}: match.terminating takes gracePeriodSeconds, which a further DELETE can shorten`,
+    )
+  }
+  const other = kinds.find(({ group, kind }) => group !== '' || kind !== 'Pod')
+  if (gracePeriodSeconds === null || other === undefined) return
+  throw bad(`${from}: gracePeriodSeconds is of Pods only, not of ${kindText(other)}`)
 }
 
 function limitOf(value: unknown, from: string): RuleLimit | null {
@@ -168,7 +195,8 @@ function checkReach({ match, cases }: Rule, { from, within }: RuleReading): void
 }
 
 function isByAge({ fields, since, after }: RuleCase): boolean {
-  return fields.length === 0 && since.type === 'created' && after.type === 'fixed'
+  const isOwn = since.type === 'created' || since.type === 'deleted'
+  return fields.length === 0 && isOwn && after.type === 'fixed'
 }
 
 /** Without this one, most objects would be selected. */

@@ -10,10 +10,11 @@ import type { CompileExpression } from '../expression.ts'
 import { labelTerms } from './label-selector.ts'
 import { ruleKinds } from './rule-kind.ts'
 import { annotationTerms, type Mapping, mapping } from './rule-term.ts'
-import { bad, texts } from './setting.ts'
+import { bad, flag, texts } from './setting.ts'
 
 const KEYS = [
   ...['kinds', 'namespaces', 'exceptNamespaces', 'labels', 'annotations', 'expression'],
+  'terminating',
 ] as const
 const MOST_NAMESPACES = 200
 /** A name, with `*` for any text. */
@@ -32,7 +33,12 @@ export function ruleMatch(value: unknown, from: string, compile: CompileExpressi
     annotations: annotationTerms(annotations, `${from}.annotations`),
     expression:
       expression === undefined ? null : expressionOf(expression, `${from}.expression`, compile),
+    terminating: flagOf(fields['terminating'], `${from}.terminating`),
   }
+}
+
+function flagOf(value: unknown, from: string): boolean {
+  return flag({ key: 'terminating', value, from }) ?? false
 }
 
 function namespacesOf(
@@ -71,7 +77,7 @@ function expressionOf(value: unknown, from: string, compile: CompileExpression):
 export function narrowed(own: Mapping, value: unknown, from: string): Mapping {
   if (value === undefined) return own
   const given = mapping(value, KEYS, from)
-  for (const key of ['kinds', 'namespaces'] as const) {
+  for (const key of ['kinds', 'namespaces', 'terminating'] as const) {
     if (own[key] !== undefined && given[key] !== undefined) {
       throw bad(`${from}.${key}: are fixed in this built-in rule; leave them out`)
     }

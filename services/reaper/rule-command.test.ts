@@ -158,3 +158,58 @@ test('deletes nothing that was not read with what its rule reads, as absent as t
   equal(world.exists('pod'), true)
   await running.stop()
 })
+
+const STUCK = ruleIn('stuck pod 0 terminating grace:0')
+const PODS = '/api/v1/namespaces/default/pods'
+
+/** A pod on a node, which is to end within 30 s of the request to delete it. */
+async function endingPod(world: World): Promise<ObjectMeta> {
+  await world.request('POST', PODS, { metadata: { name: 'pod' }, spec: { nodeName: 'n1' } })
+  await world.request('DELETE', `${PODS}/pod`, { gracePeriodSeconds: 30 })
+  return await world.read('pod', { kind: 'Pod', resource: 'pods' })
+}
+
+async function forced(world: World): Promise<DeleteObject> {
+  await world.rules(STUCK)
+  await world.enforceRule(STUCK)
+  const { evidence, owners, rule } = deleteByRule({}, STUCK)
+  const more = { evidence, owners, rule, gracePeriodSeconds: 0 } as const
+  return world.deleteOf(await endingPod(world), more)
+}
+
+test('deletes what is being deleted with no grace period, and reads it first', async () => {
+  const world = await World.open()
+  await world.command(await forced(world))
+  const sent: string[] = []
+  const handle = world.server.handle.bind(world.server)
+  world.server.handle = async (request, signal) => {
+    if (request.path.includes('/pods/')) sent.push(request.method)
+    return await handle(request, signal)
+  }
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['done'])
+  equal(world.server.object('', 'pods', 'default', 'pod'), undefined)
+  deepEqual(sent, ['GET', 'DELETE'])
+  await running.stop()
+})
+
+test('spares what is being deleted and is protected by then', async () => {
+  const world = await World.open()
+  await world.command(await forced(world))
+  await world.request('PATCH', `${PODS}/pod`, { metadata: { labels: { keep: 'yes' } } })
+  await world.protect('label/keep')
+  const running = world.start()
+  match((await outcomes(world, 1))[0] ?? '', /^\w+ protected by test; /)
+  equal(world.server.object('', 'pods', 'default', 'pod') === undefined, false)
+  await running.stop()
+})
+
+test('deletes nothing more of what was written since, though it is being deleted', async () => {
+  const world = await World.open()
+  await world.command(await forced(world))
+  await world.request('PATCH', `${PODS}/pod`, { metadata: { labels: { other: 'yes' } } })
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['stale changed since it was judged'])
+  equal(world.server.object('', 'pods', 'default', 'pod') === undefined, false)
+  await running.stop()
+})

@@ -159,7 +159,8 @@ function rule(kind: 'Job' | 'Secret', ...fields: readonly string[]): Rule {
     ...ruleIn('one cm 0'),
     match: {
       kinds: [{ group, kind }],
-      ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [], expression: null },
+      ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [] },
+      ...{ expression: null, terminating: false },
     },
     cases: fields.map((key) => ({
       fields: [{ key, operator: 'exists', values: [] }],

@@ -65,7 +65,8 @@ function rule(of: Partial<Rule['match']>, ...fields: readonly string[]): Rule {
     ...ruleIn('one cm 0'),
     match: {
       kinds: [{ group: 'batch', kind: 'Job' }],
-      ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [], expression: null },
+      ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [] },
+      ...{ expression: null, terminating: false },
       ...of,
     },
     cases: fields.map((key) => ({

@@ -50,7 +50,7 @@ class Rig {
       ...{ type: 'DeleteObject', id: '0-1-0', ...about, evidence: 'rule', because: '', basis: [] },
       target: { ...at, aggregated: false, namespace: 'blue', name, uid, resourceVersion },
       ...{ propagationPolicy: 'Background', references: [], listDigest: null, finalizers: [] },
-      ...{ owners: [], freshness: 'live', approvedBy: '', decidedAt: 0 },
+      ...{ owners: [], freshness: 'live', approvedBy: '', decidedAt: 0, gracePeriodSeconds: null },
       rule: { name: this.rule.name, digest },
     } as unknown as DeleteObject
     this.#append('commands', this.world.codec.encode(command))

@@ -114,8 +114,17 @@ export function ruledObject(object: ApiObject): Parameters<typeof dueMsOf>[1] {
   return {
     ...{ group: groupIn(apiVersion), kind, namespace, labels, annotations },
     createdMs: Date.parse(creationTimestamp),
+    ...deletionIn(object),
     field: (path) => fieldIn(object, path),
   }
+}
+
+function deletionIn({ metadata }: ApiObject) {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata
+  const graceSeconds = deletionGracePeriodSeconds ?? null
+  const asked = Date.parse(deletionTimestamp ?? '') - (graceSeconds ?? 0) * 1_000
+  const deletedMs = Number.isNaN(asked) ? null : asked
+  return { deletedMs, graceSeconds, hasFinalizers: finalizers.length > 0 }
 }
 
 /** As a rule writes it: `status.conditions[type=Complete].lastTransitionTime`. */

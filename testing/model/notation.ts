@@ -8,8 +8,8 @@
  *   names another version than the served one, `_` before it writes it in lower case.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE`,
  *   `annotation:KEY=VALUE` and `field:PATH=VALUE`, separated by spaces; `created:SECONDS` says when
- *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `unread` that it is
- *   published by a watcher that does not know the rules.
+ *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `graced:SECONDS` with
+ *   which grace period, `unread` that it is published by a watcher that does not know the rules.
  */
 import type { ObjectMeta, OwnerReference, Pair, Scope } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
@@ -84,6 +84,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
   const [, short = '', , name = '', uid, , , namespace = 'ns'] = match(head.trim())
   const kind = kindNotation(short)
   const created = marks.find((mark) => mark.startsWith('created:'))
+  const graced = marks.find((mark) => mark.startsWith('graced:'))
   const finalizers = marks.flatMap((mark) => {
     if (mark === 'deleting' || mark === UNREAD || mark.includes(':')) return []
     if (mark === 'foreground') return [FINALIZER_FOREGROUND]
@@ -100,7 +101,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     generation: null,
     createdAt: Number(created?.slice('created:'.length) ?? 0) * 1_000,
     deletedAt: deletedAt(marks),
-    graceSeconds: null,
+    graceSeconds: graced === undefined ? null : Number(graced.slice('graced:'.length)),
     finalizers,
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
     labels: pairsOf(marks, 'label:'),

@@ -4,8 +4,9 @@
  *
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
- * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads
- * the time, `older:SECONDS`, `younger:SECONDS`.
+ * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`;
+ * `terminating`, and then the seconds are since the deletion was requested; and as an expression
+ * that reads the time, `older:SECONDS`, `younger:SECONDS`.
  */
 import type { Expression } from '../../core/judge/expression/tree.ts'
 import type {
@@ -25,6 +26,8 @@ export function ruleIn(text: string): Rule {
     marks.filter((each) => each.startsWith(`${mark}:`)).map((each) => each.slice(mark.length + 1))
   const one = (mark: string): string | undefined => all(mark)[0]
   const limit = one('limit')
+  const grace = one('grace')
+  const terminating = marks.includes('terminating')
   return {
     name,
     match: {
@@ -34,9 +37,13 @@ export function ruleIn(text: string): Rule {
       labels: [...all('label').map(isIn), ...all('no-label').map(isAbsent)],
       annotations: [],
       expression: ageIn(one('older'), one('younger')),
+      terminating,
     },
-    cases: [caseIn(one, all('when'), Number(seconds))],
+    cases: [
+      caseIn(one, [...all('when').map(isIn), ...all('unset').map(isAbsent)], seconds, terminating),
+    ],
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
+    gracePeriodSeconds: grace === undefined ? null : Number(grace),
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
     limit:
@@ -60,17 +67,18 @@ function ageIn(older: string | undefined, younger: string | undefined): RuleExpr
 
 function caseIn(
   one: (mark: string) => string | undefined,
-  when: readonly string[],
-  seconds: number,
+  fields: readonly Term[],
+  seconds: string,
+  terminating: boolean,
 ): RuleCase {
   const [expires, field, ttl, path] = [one('expires'), one('since'), one('ttl'), one('seconds')]
-  const created: TimeSource =
-    field === undefined ? { type: 'created' } : { type: 'field', path: field }
+  const own: TimeSource = { type: terminating ? 'deleted' : 'created' }
+  const created: TimeSource = field === undefined ? own : { type: 'field', path: field }
   const since: TimeSource = expires === undefined ? created : { type: 'annotation', key: expires }
   const fixed: WaitSource =
-    path === undefined ? { type: 'fixed', ms: seconds * 1_000 } : { type: 'seconds', path }
+    path === undefined ? { type: 'fixed', ms: Number(seconds) * 1_000 } : { type: 'seconds', path }
   const after: WaitSource = ttl === undefined ? fixed : { type: 'duration', annotation: ttl }
-  return { fields: when.map(isIn), since, after }
+  return { fields, since, after }
 }
 
 function isIn(text: string): Term {

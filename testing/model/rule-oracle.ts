@@ -15,6 +15,11 @@ export interface RuledObject {
   /** Empty for none. */
   readonly namespace: string
   readonly createdMs: number | null
+  /** When its deletion was requested; null while it lives. */
+  readonly deletedMs: number | null
+  /** Null for none. */
+  readonly graceSeconds: number | null
+  readonly hasFinalizers: boolean
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   /** Undefined where it has no such field. */
@@ -22,8 +27,10 @@ export interface RuledObject {
 }
 
 /** The earliest time at which the rule has it deleted; undefined for never, as it is. */
-export function dueMsOf({ match, cases }: Rule, object: RuledObject): number | undefined {
+export function dueMsOf(rule: Rule, object: RuledObject): number | undefined {
+  const { match, cases } = rule
   const { group, kind, namespace, labels, annotations } = object
+  if (match.terminating !== (object.deletedMs !== null) || isStuck(rule, object)) return undefined
   if (!match.kinds.some((each) => each.group === group && each.kind === kind)) return undefined
   const isIn = (patterns: readonly string[]): boolean =>
     patterns.some((pattern) => asRegExp(pattern).test(namespace))
@@ -36,6 +43,12 @@ export function dueMsOf({ match, cases }: Rule, object: RuledObject): number | u
     .map(({ since, after }) => sinceMs(since, object) + afterMs(after, object))
     .filter((ms) => !Number.isNaN(ms))
   return times.length === 0 ? undefined : Math.min(...times)
+}
+
+/** Nothing but its finalizers keeps it. */
+function isStuck({ match, gracePeriodSeconds }: Rule, object: RuledObject): boolean {
+  const isShorter = (gracePeriodSeconds ?? 0) < (object.graceSeconds ?? 0)
+  return match.terminating && object.hasFinalizers && !isShorter
 }
 
 function asRegExp(pattern: string): RegExp {
@@ -56,6 +69,7 @@ function holds({ operator, values }: Term, value: string | undefined): boolean {
 /** NaN for a text that is no time. */
 function sinceMs(since: TimeSource, object: RuledObject): number {
   if (since.type === 'created') return object.createdMs ?? Number.NaN
+  if (since.type === 'deleted') return object.deletedMs ?? Number.NaN
   const text = since.type === 'field' ? object.field(since.path) : object.annotations[since.key]
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN
 }

@@ -65,8 +65,8 @@ export function checkRuled(
     complaints.push(`its rule ${verdict.rule} is not in the policy`)
   const reads = rulesOfKind(rules, object)?.reads.digest
   const isRead = (object.projected?.reads ?? '') === reads
-  const isDecided = verdict === null || verdict.type === 'keep' || verdict.rule !== null
-  if (object.deletedAt !== null || !isRead || !isDecided) return complaints
+  const isLeft = verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
+  if (!isRead || !(isLeft || verdict.rule !== null)) return complaints
   const now = facts.state?.now ?? 0
   for (const rule of rules) {
     const dueMs = (dueMsOf(rule, ruledOf(object)) ?? 0) - rule.warnMs
@@ -77,9 +77,14 @@ export function checkRuled(
 }
 
 export function ruledOf({ group, kind, namespace, createdAt, ...rest }: ObjectMeta): RuledObject {
+  const { deletedAt, graceSeconds, finalizers } = rest
   const [labels, annotations] = [recordOf(rest.labels), recordOf(rest.annotations)]
   const fields = recordOf(rest.projected?.fields ?? [])
-  const about = { group, kind, namespace, createdMs: createdAt }
+  const deletedMs = deletedAt === null ? null : Math.max(0, deletedAt - (graceSeconds ?? 0) * 1_000)
+  const about = {
+    ...{ group, kind, namespace, createdMs: createdAt },
+    ...{ deletedMs, graceSeconds, hasFinalizers: finalizers.length > 0 },
+  }
   return { ...about, labels, annotations, field: (path) => fields[path] }
 }
 

@@ -578,7 +578,7 @@ export function show(command: Command): string {
   const at = `${where}${shortKind(target.group, target.kind)}/${target.name}`
   switch (command.type) {
     case 'DeleteObject':
-      return `DeleteObject ${at} ${command.propagationPolicy} ${basisText(command)}: ${command.because}`
+      return `DeleteObject ${at} ${command.propagationPolicy}${graceText(command)} ${basisText(command)}: ${command.because}`
     case 'OrphanDependent':
       return `OrphanDependent ${at} drop ${command.drop.join()} ${basisText(command)}: ${command.because}`
     case 'RemoveFinalizer':
@@ -588,6 +588,10 @@ export function show(command: Command): string {
     case 'WarnObject':
       return `WarnObject ${at}: ${command.message}`
   }
+}
+
+function graceText({ gracePeriodSeconds }: DeleteObject): string {
+  return gracePeriodSeconds === null ? '' : ` grace ${gracePeriodSeconds}`
 }
 
 /** Nothing of the finalizers of the collector, which no order removes. */

@@ -81,6 +81,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     ...BASE,
     type: 'DeleteObject',
     propagationPolicy: 'Background',
+    gracePeriodSeconds: null,
     references: [OWNER],
     listDigest: null,
     finalizers: [],

@@ -20,6 +20,8 @@ export interface Rule {
   /** At least one; an object is due as soon as one of them says so. */
   readonly cases: readonly RuleCase[]
   readonly propagationPolicy: PropagationPolicy
+  /** Of its DELETE, in seconds; null for the server's default. */
+  readonly gracePeriodSeconds: number | null
   /** For how long it must have been due without a break: log time in milliseconds. */
   readonly forMs: number
   /** An Event on the object says so long before that it is to be deleted; 0: none does. */
@@ -42,6 +44,8 @@ export interface RuleMatch {
   readonly labels: readonly Term[]
   readonly annotations: readonly Term[]
   readonly expression: RuleExpression | null
+  /** About objects that are being deleted, and no others; false: about none of those. */
+  readonly terminating: boolean
 }
 
 /** Of a label, an annotation or a field; an absent one is no value. */
@@ -73,6 +77,8 @@ export interface RuleCase {
 /** A time as RFC 3339 has it; one that cannot be read makes nothing due. */
 export type TimeSource =
   | { readonly type: 'created' }
+  /** When its deletion was requested. */
+  | { readonly type: 'deleted' }
   | { readonly type: 'field'; readonly path: string }
   | { readonly type: 'annotation'; readonly key: string }
 
@@ -149,9 +155,14 @@ export function digestOf(rule: Rule): string {
 const DIGESTS = new WeakMap<Rule, string>()
 
 /** Of a rule as it is: two with the same digest decide alike. */
-export function ruleDigest(rule: Rule): string {
-  return hash64(JSON.stringify([rule.name, rule.match, rule.cases, rule.propagationPolicy])).concat(
-    hash64(JSON.stringify([rule.forMs, rule.warnMs, rule.limit])),
+export function ruleDigest({ name, match, cases, propagationPolicy, ...rest }: Rule): string {
+  const { terminating, ...selected } = match
+  const { forMs, warnMs, limit, gracePeriodSeconds } = rest
+  // Of a rule that has none of these the digest is as it was before rules could have them.
+  const isPlain = !terminating && gracePeriodSeconds === null
+  const more = isPlain ? [] : [{ terminating, gracePeriodSeconds }]
+  return hash64(JSON.stringify([name, selected, cases, propagationPolicy])).concat(
+    hash64(JSON.stringify([forMs, warnMs, limit, ...more])),
   )
 }
 

@@ -16,6 +16,7 @@ import {
   type Command,
   type DeleteObject,
   droppedBy,
+  isForced,
   isOrdered,
   type OrphanDependent,
   type OwnerClaim,
@@ -153,7 +154,10 @@ function sparedPlace(command: Command, { guarding }: Facts): string {
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   const { object } = read
-  const isMeant = command.type === 'DeleteObject' ? object.deletedAt === null : isOrdered(command)
+  const isMeant =
+    command.type === 'DeleteObject'
+      ? object.deletedAt === null || isForced(command)
+      : isOrdered(command)
   if (!isMeant) return ''
   return protectedNow(object, command.evidence, guarding)
 }
@@ -171,11 +175,14 @@ export function marksAskedFor({ guarding }: Facts): string {
 /**
  * Labels and annotations that users chose: observations published before that do not contain them.
  */
-export function isReadFirst({ target, rule }: DeleteObject, facts: Facts): boolean {
+export function isReadFirst(
+  { target, rule, gracePeriodSeconds }: DeleteObject,
+  facts: Facts,
+): boolean {
   const { policy, subjects } = facts.guarding
   // A restore brings an object back with the uid and a version that it had, and other content: no
   // owner of it is verified, so it is judged by the rule once more.
-  if (rule !== null && !facts.isUnbroken) return true
+  if (isForced({ gracePeriodSeconds }) || (rule !== null && !facts.isUnbroken)) return true
   if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
   return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
 }

@@ -16,6 +16,7 @@ test('gives a DELETE both preconditions and a policy', () => {
     uid: 'u-pod',
     resourceVersion: '8',
     propagationPolicy: 'Foreground',
+    gracePeriodSeconds: null,
     dryRun: true,
     auditId: deleteObject({}).id,
   })

@@ -29,10 +29,11 @@ export function deleteGuard(
   resourceVersion: ResourceVersion,
   dryRun: boolean,
 ): DeleteOptions {
-  const { id: auditId, target, propagationPolicy, rule } = command
+  const { id: auditId, target, propagationPolicy, gracePeriodSeconds, rule } = command
   const as = rule?.policy?.account ?? ''
-  const guard = { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
-  return as === '' ? guard : { ...guard, as }
+  const { uid } = target
+  const base = { uid, resourceVersion, propagationPolicy, gracePeriodSeconds, dryRun, auditId }
+  return as === '' ? base : { ...base, as }
 }
 
 /** `resourceVersion` as for a DELETE. */

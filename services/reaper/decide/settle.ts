@@ -12,6 +12,7 @@
 import {
   type DeleteObject,
   droppedBy,
+  isForced,
   isOrdered,
   type OrphanDependent,
   type Outcome,
@@ -126,7 +127,7 @@ export function readBack(
   const { object, code } = read
   if (object.uid === '') return settle('blocked', 'the object was found without a uid', code)
   if (object.uid !== command.target.uid) return settle('absent', 'another object is there', code)
-  if (command.type === 'DeleteObject' && object.deletedAt !== null) {
+  if (command.type === 'DeleteObject' && object.deletedAt !== null && !isForced(command)) {
     return settle('absent', 'already being deleted', code, object)
   }
   if (isAlreadySo(command, object)) return settle('done', ALREADY_SO, code, object)

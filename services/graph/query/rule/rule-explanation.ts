@@ -19,6 +19,7 @@ import {
   fieldText,
   inNamespacesText,
   kindText,
+  TERMINATING,
   termText,
 } from './rule-text.ts'
 
@@ -80,6 +81,7 @@ function termsOf(
   { isRead, now }: Reading,
 ): readonly ExplainedTerm[] {
   const { kinds, namespaces, exceptNamespaces, labels, annotations, expression } = match
+  const isTerminating = object.deletedAt !== null
   const isKind = kinds.some(({ group, kind }) => group === object.group && kind === object.kind)
   const known = (what: string, is: boolean | null, value: string): ExplainedTerm => {
     return { what, isTrue: is, value }
@@ -88,6 +90,7 @@ function termsOf(
     isMatch({ ...NOTHING, kinds, ...rest }, object, now)
   return [
     known(kinds.map(kindText).join(' or '), isKind, object.kind),
+    ...(match.terminating ? [known(TERMINATING, isTerminating, isTerminating ? 'yes' : 'no')] : []),
     ...(namespaces.length === 0
       ? []
       : [known(inNamespacesText(namespaces), isOnly({ namespaces }), object.namespace)]),
@@ -123,6 +126,7 @@ const NOTHING: Rule['match'] = {
   labels: [],
   annotations: [],
   expression: null,
+  terminating: false,
 }
 
 function explainedTerm(

@@ -175,9 +175,15 @@ export type DuePlace =
 /** Where an object is that is due by a rule; `next`: nothing holds it any more. */
 export function placeOf(rule: Rule, node: Node): DuePlace {
   const { object, verdict, attempt } = node
-  if (object.deletedAt !== null || goesByUs(node)) return { in: 'deleting' }
+  const isOver = object.deletedAt !== null && !rule.match.terminating
+  if (isOver || goesByUs(node)) return { in: 'deleting' }
   if (verdict?.rule !== rule.name) {
-    return { in: verdict === null || verdict.type === 'keep' ? 'next' : 'elsewhere' }
+    return {
+      in:
+        verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
+          ? 'next'
+          : 'elsewhere',
+    }
   }
   const admission = admissionOf(node)
   if (admission !== null) return { in: 'held', by: admission.by }

@@ -20,20 +20,25 @@ import type {
 
 /** One sentence. */
 export function ruleText(rule: Rule): string {
-  const { match, cases, propagationPolicy, forMs, warnMs, limit } = rule
+  const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
+  const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${throughout}${how}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${throughout}${how}${grace}${warned}${limitText(limit)}.`
 }
 
 const HOW = {
   Foreground: 'their dependents first',
   Orphan: 'their dependents left',
   Background: '',
+}
+
+function graceText(seconds: number): string {
+  return seconds === 0 ? 'no grace period' : `a grace period of ${seconds} s`
 }
 
 /** Jobs (batch). */
@@ -49,8 +54,9 @@ function pluralOf(kind: string): string {
 
 /** But for its kinds: all of them hold for an object that the rule is about. */
 export function termsOf(match: RuleMatch): readonly string[] {
-  const { namespaces, exceptNamespaces, labels, annotations, expression } = match
+  const { namespaces, exceptNamespaces, labels, annotations, expression, terminating } = match
   return [
+    ...(terminating ? [TERMINATING] : []),
     ...(namespaces.length === 0 ? [] : [inNamespacesText(namespaces)]),
     ...(exceptNamespaces.length === 0 ? [] : [exceptNamespacesText(exceptNamespaces)]),
     ...labels.map((term) => termText('label', term)),
@@ -58,6 +64,8 @@ export function termsOf(match: RuleMatch): readonly string[] {
     ...(expression === null ? [] : [`where ${expression.source}`]),
   ]
 }
+
+export const TERMINATING = 'that are being deleted already'
 
 export function inNamespacesText(namespaces: readonly string[]): string {
   return namespaces.length === 1
@@ -104,7 +112,8 @@ export function caseText({ fields, since, after }: RuleCase): string {
 
 function timeText(since: TimeSource, after: WaitSource): string {
   if (after.type === 'fixed' && after.ms === 0) {
-    return since.type === 'created' ? 'as soon as they are created' : `from ${sourceText(since)} on`
+    const isOwn = since.type === 'created' || since.type === 'deleted'
+    return isOwn ? `as soon as ${sourceText(since)}` : `from ${sourceText(since)} on`
   }
   return `${waitText(after)} after ${sourceText(since)}`
 }
@@ -113,6 +122,8 @@ function sourceText(since: TimeSource): string {
   switch (since.type) {
     case 'created':
       return 'they are created'
+    case 'deleted':
+      return 'their deletion was requested'
     case 'field':
       return since.path
     case 'annotation':
