@@ -52,12 +52,12 @@ export function admit(
  * Why a command is sent: the verdict, and the user who approved a bulk deletion or enforced a rule.
  */
 export function becauseOf(
-  { directives }: ClusterFacts,
+  { enforced }: ClusterFacts,
   { verdict, hold, rule }: Pick<Decision, 'verdict' | 'hold' | 'rule'>,
 ): string {
   const { evidence = null, because = '' } = verdict ?? {}
   if (evidence === 'bulk') return `${because}; ${ruledText(hold?.ruling ?? null)}`
-  const order = rule === null ? undefined : orderOf(rule, directives.rules)
+  const order = rule === null ? undefined : orderOf(rule, enforced)
   return order === undefined ? because : `${because}; ${enforcedText(order)}`
 }
 

@@ -19,9 +19,10 @@ import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { reportsBecause } from '../model/rule/report.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
-import { digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
+import { boundTo, digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
 import type { HeldNamespace, RuleOwner, RuleRun } from '../model/state.ts'
-import { shellWord, timeText } from '../model/text.ts'
+import { timeText } from '../model/text.ts'
+import { enforceText, releaseText, untrustedPolicy } from './policy-hold.ts'
 
 const HOUR_MINUTES = 60
 const DAY_MS = 24 * 3_600_000
@@ -64,17 +65,22 @@ export function heldByRule(
   const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
   const report = reportsBecause(rule.match)
   if (report !== '') return held(`rule ${rule.name} only reports (${report})`)
-  const order = orderOf(rule, facts.directives.rules)
-  const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
+  const untrusted = untrustedPolicy(facts, rule)
+  if (untrusted !== null) {
+    return held(`rule ${rule.name} waits until its ${untrusted.kind} is listed: it is untrusted`)
+  }
+  const order = orderOf(rule, facts.enforced)
   const run = currentRun(facts, rule)
   const over = run === null ? '' : overIn(run, node.object.namespace)
-  if (over !== '') return held(`${over}; ${enforce} releases it`)
+  if (over !== '') return held(`${over}; ${releaseText(rule)}`)
   if (!isShareKnown(facts, rule)) {
     return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
   const fight = fightOf(facts, node, rule)
-  if (fight !== '') return held(`${fight}; ${enforce} releases it`)
-  return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
+  if (fight !== '') return held(`${fight}; ${releaseText(rule)}`)
+  return order === undefined
+    ? held(`rule ${rule.name} is in dry run; ${enforceText(rule)} ends that`)
+    : null
 }
 
 /**
@@ -91,7 +97,7 @@ export function heldForTurn(facts: ClusterFacts, node: Node): RuleHindrance | nu
 export function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   const run = facts.ruleRun(rule.name)
   if (run === undefined || run.digest !== digestOf(rule)) return null
-  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
   const heldAt = run.heldAt || (run.heldIn[0]?.heldAt ?? 0)
   return heldAt > 0 && heldAt < enforcedAt ? null : run
 }
@@ -114,6 +120,8 @@ export function overText({ because, heldIn }: RuleRun): string {
 
 /** An object is due by a rule, and counted once. `time`: of the record. */
 export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time: number): void {
+  const untrusted = untrustedPolicy(step.graph, rule)
+  if (untrusted !== null) waitFor(step, untrusted, object.uid)
   if (rule.limit === null) return
   if (verdict?.rule !== rule.name) {
     const run = currentRun(step.graph, rule) ?? NONE_DUE
@@ -131,8 +139,11 @@ const NONE_DUE: RuleRun = {
 
 /** A kind is listed, or not to be, perhaps the last one of a rule: its share is known now. */
 export function noteListed(step: Step, kind: GroupKind, time: number): void {
-  const ofKind = rulesOfKind(step.graph.policy.policy.rules, kind)
-  for (const rule of ofKind?.rules ?? []) checkLimit(step, rule, time)
+  for (const rule of step.graph.rules) {
+    const { kinds } = rule.match
+    const isAbout = kinds.some((each) => each.kind === kind.kind && each.group === kind.group)
+    if (isAbout) checkLimit(step, rule, time)
+  }
 }
 
 /**
@@ -169,19 +180,24 @@ function holdIn(graph: ClusterGraph, rule: Rule, run: RuleRun, held: HeldNamespa
   graph.setRuleRun(rule.name, isAll ? { ...run, heldAt, because } : { ...run, heldIn })
 }
 
-function isOfOneNamespace({ match: { namespaces } }: Rule): boolean {
+function isOfOneNamespace(rule: Rule): boolean {
+  const { namespaces } = rule.match
+  if (boundTo(rule) !== '') return true
   return namespaces.length === 1 && namespaces[0]?.includes('*') === false
 }
 
-function mostOf(facts: ClusterFacts, { match }: Rule, { perHour, percent }: RuleLimit): number {
-  if (percent === 0) return perHour
+function mostOf(facts: ClusterFacts, rule: Rule, { perHour, percent }: RuleLimit): number {
+  const { match } = rule
+  // How many objects a namespace has is not counted, and a share of all would be none of its own.
+  if (percent === 0 || boundTo(rule) !== '') return perHour
   const count = match.kinds.reduce((sum, kind) => sum + facts.members(kind).count, 0)
   return Math.max(perHour, Math.floor((count * percent) / 100))
 }
 
 /** While kinds are listed for the first time a share of what was listed by then is none of them. */
-function isShareKnown(facts: ClusterFacts, { limit, match }: Rule): boolean {
-  if (limit === null || limit.percent === 0) return true
+function isShareKnown(facts: ClusterFacts, rule: Rule): boolean {
+  const { limit, match } = rule
+  if (limit === null || limit.percent === 0 || boundTo(rule) !== '') return true
   return match.kinds.every((kind) => facts.kind(kind)?.phase !== 'unsynced')
 }
 
@@ -201,7 +217,7 @@ function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
 /** Null where nothing was counted since the rule was enforced last. */
 function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwner | null {
   const known = facts.ruleOwner(rule.name, controller)
-  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
   return known === undefined || known.deletedAt <= enforcedAt ? null : known
 }
 
@@ -227,7 +243,7 @@ const NONE_DELETED: RuleOwner = { type: 'RuleOwner', deletedAt: 0, deleted: 0, r
 /** A watch reports a new object: perhaps it replaces one that a rule deleted. */
 export function countMade(step: Step, object: ObjectMeta, time: number): void {
   const { graph } = step
-  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  const ofKind = rulesOfKind(graph.rules, object)
   const controller = controllerOf(graph, object)
   if (ofKind === null || controller === undefined) return
   for (const rule of ofKind.rules) {

@@ -15,6 +15,7 @@ import type { BudgetClass } from '../model/policy.ts'
 import type {
   Breaker,
   Budget,
+  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -50,6 +51,7 @@ import {
   breakerKeyOf,
   budgetKey,
   clusterKey,
+  clusterRulesKey,
   countKey,
   DIRECTIVES_KEY,
   definitionKey,
@@ -170,7 +172,7 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(shareKey(this.cluster, kind), { type: 'Share', minutes })
   }
 
-  setRuleRun(rule: string, run: RuleRun): void {
+  setRuleRun(rule: string, run: RuleRun | null): void {
     this.#put(ruleRunKey(this.cluster, rule), run)
   }
 
@@ -184,6 +186,11 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setRuleTurn(namespace: string, uid: Uid, isWaiting: boolean): void {
     this.#put(ruleTurnKey(this.cluster, namespace, uid), isWaiting ? { type: 'RuleTurn' } : null)
+  }
+
+  setClusterRules(rules: ClusterRules): void {
+    const isNone = rules.policies.length === 0 && !rules.isOver
+    this.#put(clusterRulesKey(this.cluster), isNone ? null : rules)
   }
 
   setPlan(set: SetHash): void {

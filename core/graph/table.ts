@@ -110,7 +110,8 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
     page: 1,
     hasFormer: false,
   },
-  RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'] },
+  RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'], page: 2 },
+  ClusterRules: { ...FEW, name: 'clusterrules', key: ['cluster'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }
