@@ -139,8 +139,8 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'pod-certificate-requests': POD_CERTIFICATE_REQUESTS,
   'bootstrap-tokens': BOOTSTRAP_TOKENS,
   'api-server-leases': API_SERVER_LEASES,
-  'unscheduled-pods': UNSCHEDULED_PODS,
   'released-volumes': RELEASED_VOLUMES,
+  'unscheduled-pods': UNSCHEDULED_PODS,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
 }
