@@ -158,7 +158,7 @@ function warnAhead(
 /** An Event has no dry run: none is issued in mode dry-run, or by a rule that is in dry run. */
 function isInForce({ graph }: Step, rule: Rule): boolean {
   const isReal = graph.policy.policy.mode === 'enforce' && mayIssue(graph)
-  return isReal && isEnforced(rule, graph.directives.rules)
+  return isReal && isEnforced(rule, graph.enforced)
 }
 
 type Warned = Pick<Node, 'isWarned' | 'warnedAt'>

@@ -22,6 +22,7 @@ import {
   kindsPrefix,
   nodesPrefix,
   ringPrefix,
+  ruleOwnersPrefix,
   seenPrefix,
   ticketsPrefix,
   waitsPrefix,
@@ -41,6 +42,7 @@ import { rulesOfKind } from './model/rule/rule.ts'
 import type { KeyTodo, Todo, Work } from './model/state.ts'
 import { forget } from './observe/departure.ts'
 import { countMissing, takeMissed } from './observe/missing.ts'
+import { notePolicy } from './observe/policy-object.ts'
 import { suspectOfGoneKind } from './observe/sighting.ts'
 import { fire } from './timer.ts'
 
@@ -75,6 +77,11 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
       return within(cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(cluster))
     case 'relist':
       return within(kindsPrefix(cluster))
+    case 'ruled':
+    case 'policies':
+      return within(seenPrefix(cluster, todo.kind))
+    case 'rule-end':
+      return within(ruleOwnersPrefix(cluster, todo.rule))
     case 'rulings':
       return within(heldPrefix(cluster))
     case 'tickets':
@@ -132,6 +139,7 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'dependents':
     case 'waits':
     case 'verdicts':
+    case 'ruled':
       return judgeEach(step, work, keys, judge)
     case 'timers':
       return fire(step, keys) ? undefined : lastOf(keys)
@@ -149,6 +157,8 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'forget':
     case 'relist':
     case 'rulings':
+    case 'policies':
+    case 'rule-end':
       for (const key of keys) lookAt(step, todo, key)
       return keys.length < KEYS_PER_PAGE ? undefined : lastOf(keys)
   }
@@ -187,13 +197,16 @@ function judgeEach(
 }
 
 /** An object without owners that is not being deleted has a verdict by rules only. */
-function isJudgedBy(facts: ClusterFacts, { type }: Todo, uid: Uid): boolean {
-  if (type !== 'verdicts') return true
+function isJudgedBy(facts: ClusterFacts, todo: Todo, uid: Uid): boolean {
+  if (todo.type !== 'verdicts' && todo.type !== 'ruled') return true
   const node = facts.node(uid)
   if (node === undefined) return false
+  if (todo.type === 'ruled' && todo.namespace !== '' && todo.namespace !== node.object.namespace) {
+    return false
+  }
   const { object, verdict } = node
   if (object.ownerReferences.length > 0 || object.deletedAt !== null) return true
-  return verdict !== null || rulesOfKind(facts.policy.policy.rules, object) !== null
+  return verdict !== null || rulesOfKind(facts.rules, object) !== null
 }
 
 function lookAt(step: Step, todo: KeyTodo, key: string): void {
@@ -219,6 +232,15 @@ function lookAt(step: Step, todo: KeyTodo, key: string): void {
     }
     case 'rulings':
       return ruleOn(step, subjectOf(key))
+    case 'policies': {
+      const node = step.graph.node(subjectOf(key))
+      if (node !== undefined) notePolicy(step, node.object, node.object)
+      return
+    }
+    case 'rule-end':
+      // One of that name that is there again remembers controllers, too.
+      if (step.graph.rules.every(({ name }) => name !== todo.rule)) step.graph.removeRow(key)
+      return
   }
 }
 

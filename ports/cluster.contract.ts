@@ -572,7 +572,7 @@ function patches(given: Given): void {
 const COLOR = 'data.color'
 const READS: KindReads = {
   ...{ group: '', kind: 'ConfigMap', labels: ['shade'], annotations: [], fields: [COLOR] },
-  digest: 'colors',
+  ...{ namespace: '', digest: 'colors' },
 }
 
 function projects(given: Given): void {

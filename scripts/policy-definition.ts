@@ -8,13 +8,8 @@
  *
  * Not here: what is refused (ports/rule), the rights of Kinfold itself (cli/setup/role-manifest.ts).
  */
-import {
-  CLUSTER_POLICY,
-  NAMESPACED_POLICY,
-  POLICY_GROUP,
-  POLICY_VERSION,
-  policyResource,
-} from '../ports/rule/policy-kind.ts'
+import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../core/model/rule/policy-content.ts'
+import { POLICY_GROUP, POLICY_VERSION, policyResource } from '../ports/rule/policy-kind.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -128,7 +123,7 @@ function definition(kind: string, own: Json, description: string): Json {
     metadata: { name: `${plural}.${POLICY_GROUP}` },
     spec: {
       group: POLICY_GROUP,
-      scope: kind === CLUSTER_POLICY ? 'Cluster' : 'Namespaced',
+      scope: kind === CLUSTER_POLICY_KIND.kind ? 'Cluster' : 'Namespaced',
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
       versions: [
         {
@@ -155,12 +150,12 @@ const ACCOUNT = said('By its rights objects are deleted.', TEXT)
 
 export const POLICY_DEFINITIONS: readonly Json[] = [
   definition(
-    NAMESPACED_POLICY,
+    POLICY_KIND.kind,
     { serviceAccountName: ACCOUNT },
     'A rule of Kinfold about the objects of its own namespace. It deletes nothing before it is enforced by an annotation.',
   ),
   definition(
-    CLUSTER_POLICY,
+    CLUSTER_POLICY_KIND.kind,
     {
       serviceAccountName: ACCOUNT,
       serviceAccountNamespace: TEXT,
@@ -175,8 +170,8 @@ const WRITE = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
 
 /** To be bound by hand, the first two best by RoleBindings. */
 export const POLICY_ROLES: readonly Json[] = [
-  role('kinfold-cleanup-policies-edit', [policyResource(NAMESPACED_POLICY)], WRITE),
-  role('kinfold-cleanup-policies-view', [policyResource(NAMESPACED_POLICY)], WRITE.slice(0, 3)),
+  role('kinfold-cleanup-policies-edit', [policyResource(POLICY_KIND.kind)], WRITE),
+  role('kinfold-cleanup-policies-view', [policyResource(POLICY_KIND.kind)], WRITE.slice(0, 3)),
 ]
 
 function role(name: string, resources: readonly string[], verbs: readonly string[]): Json {

@@ -69,6 +69,7 @@ import type {
   DefinitionSpan,
   FormerProtection,
   KindPhase,
+  KnownPolicy,
   MinuteCounts,
   MissedTodo,
   NamespaceCount,
@@ -446,6 +447,9 @@ const todo: Draw<Todo> = cases<Todo>({
   verdicts: {},
   relist: {},
   rulings: {},
+  policies: { kind: record(groupKind) },
+  'rule-end': { rule: text },
+  ruled: { kind: record(groupKind), namespace: text },
   ring: { root: text },
   'ring-end': { root: text, first: maybe(number) },
   tickets: {
@@ -882,6 +886,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Share: { minutes },
   RuleRun: { digest: text, due: minutes, heldAt: number, because: text },
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
+  ClusterRules: {
+    policies: list(
+      record<KnownPolicy>({
+        ...{ uid: text, namespace: text, name: text, version: text, createdAt: number },
+        ...{ rule, account: text, enforcedAt: number },
+      }),
+    ),
+    isOver: truth,
+  },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

@@ -222,7 +222,7 @@ describe('a cluster lists', () => {
     ] as const) {
       const { cluster, sent } = scripted(() => [200, answer])
       const reads = { labels: [], annotations: [], fields: ['spec.nodeName'], digest: 'x' }
-      cluster.project({ ...MARKED, kinds: [{ group: '', kind: 'Pod', ...reads }] })
+      cluster.project({ ...MARKED, kinds: [{ group: '', kind: 'Pod', namespace: '', ...reads }] })
       const [page] = await Array.fromAsync(cluster.list(PODS, 500, SIGNAL))
       deepEqual(page?.objects[0]?.projected, expected)
       deepEqual(

@@ -36,7 +36,7 @@ interface Reads {
 
 function projection({ group, kind }: Resource, reads: Reads): Projection {
   const of: KindReads = {
-    ...{ group, kind, labels: [], annotations: [], fields: [], digest: DIGEST },
+    ...{ group, kind, namespace: '', labels: [], annotations: [], fields: [], digest: DIGEST },
     ...reads,
   }
   return { labels: ['app'], annotations: ['example.com/keep'], kinds: [of] }

@@ -16,7 +16,7 @@ import {
   readPath,
 } from '../../core/model/rule/field-path.ts'
 import type { KindReads } from '../../core/model/rule/rule.ts'
-import { type Projection, readsIn } from '../../ports/record/projection.ts'
+import { allReadsIn, type Projection } from '../../ports/record/projection.ts'
 import { isJson, type Json } from './json.ts'
 
 const EXPIRATION = 'data.expiration:base64'
@@ -31,8 +31,7 @@ const MOST_CERTIFICATES = 256 * 1_024
 
 /** Whether objects of that kind have to be asked for whole: metadata alone has no fields. */
 export function needsWhole(projection: Projection, kind: GroupKind): boolean {
-  const reads = readsIn(projection, kind)
-  return reads !== undefined && reads.fields.length > 0 && mayBeRead(reads)
+  return allReadsIn(projection, kind).some((reads) => reads.fields.length > 0 && mayBeRead(reads))
 }
 
 /** False only for Secrets, of a rule that names more of them; it is refused where it is written. */

@@ -29,8 +29,8 @@ const SECRETS: Resource = {
   scope: 'Namespaced',
 }
 const READS: KindReads = {
-  ...{ group: '', kind: 'Secret', labels: ['tier'], annotations: ['constructor'] },
-  ...{ fields: ['data.expiration:base64', 'type'], digest: 'digest' },
+  ...{ group: '', kind: 'Secret', namespace: '', labels: ['tier'] },
+  ...{ annotations: ['constructor'], fields: ['data.expiration:base64', 'type'], digest: 'digest' },
 }
 const PROJECTION: Projection = {
   labels: ['app', '__proto__'],

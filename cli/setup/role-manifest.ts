@@ -10,12 +10,7 @@
  */
 import { STARTS } from '../../ports/cluster.ts'
 import { LOCK } from '../../ports/lock.ts'
-import {
-  CLUSTER_POLICY,
-  NAMESPACED_POLICY,
-  POLICY_GROUP,
-  policyResource,
-} from '../../ports/rule/policy-kind.ts'
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../ports/rule/policy-kind.ts'
 import { LEASE } from '../../services/watcher/config.ts'
 import { type ListedKind, nameOf } from '../print/kind-name.ts'
 
@@ -161,12 +156,11 @@ function policyRoles(
   { namespace, onlyNamespaces }: RoleOptions,
 ): readonly Manifest[] {
   const account = accountName(of)
-  const resources = [NAMESPACED_POLICY, CLUSTER_POLICY].map(policyResource)
-  const status = resources.map((each) => `${each}/status`)
+  const status = POLICY_RESOURCES.map((each) => `${each}/status`)
   const role = `${account}-policies`
   const impersonate = `${account}-impersonate`
   const rules: readonly Rule[] = [
-    { apiGroups: [POLICY_GROUP], resources, verbs: verbsOf(of).read },
+    { apiGroups: [POLICY_GROUP], resources: POLICY_RESOURCES, verbs: verbsOf(of).read },
     ...(reaps(of) ? [{ apiGroups: [POLICY_GROUP], resources: status, verbs: ['patch'] }] : []),
   ]
   const accounts: Rule = { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['impersonate'] }

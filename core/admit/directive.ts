@@ -92,6 +92,7 @@ function unprotect(step: Step, event: Directive): void {
 /** Only the rule that was seen: by its digest. What it held until now was seen, too. */
 function enforceRule(step: Step, { subject, digest, who, why }: Directive): void {
   const rule = step.graph.policy.policy.rules.find(({ name }) => name === subject)
+  if (subject.includes('/')) return drop(step, 'an annotation of its object enforces that rule')
   if (rule === undefined) return drop(step, 'there is no such rule')
   if (digest === null || digest !== digestOf(rule)) return drop(step, 'the rule is another by now')
   const order = { name: subject, digest, who, why, at: step.at.timestamp }

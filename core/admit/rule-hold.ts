@@ -15,9 +15,10 @@ import { minuteOf, since, withOne } from '../graph/window.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
-import { digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
+import { boundTo, digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
 import type { RuleOwner, RuleRun } from '../model/state.ts'
-import { shellWord, timeText } from '../model/text.ts'
+import { timeText } from '../model/text.ts'
+import { enforceText, releaseText, untrustedPolicy } from './policy-hold.ts'
 
 const HOUR_MINUTES = 60
 const DAY_MS = 24 * 3_600_000
@@ -58,28 +59,35 @@ export function heldByRule(
     return { by: 'hold', because, until }
   }
   const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
-  const order = orderOf(rule, facts.directives.rules)
-  const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
+  const untrusted = untrustedPolicy(facts, rule)
+  if (untrusted !== null) {
+    return held(`rule ${rule.name} waits until its ${untrusted.kind} is listed: it is untrusted`)
+  }
+  const order = orderOf(rule, facts.enforced)
   const run = currentRun(facts, rule)
-  if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
+  if (run !== null && run.heldAt > 0) return held(`${run.because}; ${releaseText(rule)}`)
   if (!isShareKnown(facts, rule)) {
     return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
   const fight = fightOf(facts, node, rule)
-  if (fight !== '') return held(`${fight}; ${enforce} releases it`)
-  return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
+  if (fight !== '') return held(`${fight}; ${releaseText(rule)}`)
+  return order === undefined
+    ? held(`rule ${rule.name} is in dry run; ${enforceText(rule)} ends that`)
+    : null
 }
 
 /** Null where nothing was counted since the rule is as it is, and since it was enforced last. */
 export function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
   const run = facts.ruleRun(rule.name)
   if (run === undefined || run.digest !== digestOf(rule)) return null
-  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
   return run.heldAt > 0 && run.heldAt < enforcedAt ? null : run
 }
 
 /** An object is due by a rule, and counted once. `time`: of the record. */
 export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time: number): void {
+  const untrusted = untrustedPolicy(step.graph, rule)
+  if (untrusted !== null) waitFor(step, untrusted, object.uid)
   if (rule.limit === null) return
   if (verdict?.rule !== rule.name) {
     const run = currentRun(step.graph, rule) ?? NONE_DUE
@@ -94,8 +102,11 @@ const NONE_DUE: RuleRun = { type: 'RuleRun', digest: '', due: [], heldAt: 0, bec
 
 /** A kind is listed, or not to be, perhaps the last one of a rule: its share is known now. */
 export function noteListed(step: Step, kind: GroupKind, time: number): void {
-  const ofKind = rulesOfKind(step.graph.policy.policy.rules, kind)
-  for (const rule of ofKind?.rules ?? []) checkLimit(step, rule, time)
+  for (const rule of step.graph.rules) {
+    const { kinds } = rule.match
+    const isAbout = kinds.some((each) => each.kind === kind.kind && each.group === kind.group)
+    if (isAbout) checkLimit(step, rule, time)
+  }
 }
 
 /**
@@ -111,15 +122,18 @@ function checkLimit({ graph }: Step, rule: Rule, time: number): void {
   graph.setRuleRun(rule.name, { ...run, heldAt: time, because: overText(rule, most) })
 }
 
-function mostOf(facts: ClusterFacts, { match }: Rule, { perHour, percent }: RuleLimit): number {
-  if (percent === 0) return perHour
+function mostOf(facts: ClusterFacts, rule: Rule, { perHour, percent }: RuleLimit): number {
+  const { match } = rule
+  // How many objects a namespace has is not counted, and a share of all would be none of its own.
+  if (percent === 0 || boundTo(rule) !== '') return perHour
   const count = match.kinds.reduce((sum, kind) => sum + facts.members(kind).count, 0)
   return Math.max(perHour, Math.floor((count * percent) / 100))
 }
 
 /** While kinds are listed for the first time a share of what was listed by then is none of them. */
-function isShareKnown(facts: ClusterFacts, { limit, match }: Rule): boolean {
-  if (limit === null || limit.percent === 0) return true
+function isShareKnown(facts: ClusterFacts, rule: Rule): boolean {
+  const { limit, match } = rule
+  if (limit === null || limit.percent === 0 || boundTo(rule) !== '') return true
   return match.kinds.every((kind) => facts.kind(kind)?.phase !== 'unsynced')
 }
 
@@ -144,7 +158,7 @@ function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
 /** Null where nothing was counted since the rule was enforced last. */
 function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwner | null {
   const known = facts.ruleOwner(rule.name, controller)
-  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
   return known === undefined || known.deletedAt <= enforcedAt ? null : known
 }
 
@@ -170,7 +184,7 @@ const NONE_DELETED: RuleOwner = { type: 'RuleOwner', deletedAt: 0, deleted: 0, r
 /** A watch reports a new object: perhaps it replaces one that a rule deleted. */
 export function countMade(step: Step, object: ObjectMeta, time: number): void {
   const { graph } = step
-  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  const ofKind = rulesOfKind(graph.rules, object)
   const controller = controllerOf(graph, object)
   if (ofKind === null || controller === undefined) return
   for (const rule of ofKind.rules) {

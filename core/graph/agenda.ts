@@ -15,7 +15,8 @@ import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf } from '../model/owner.ts'
-import type { Lane, LaneTurn, RingVisit, Work } from '../model/state.ts'
+import { boundTo, type Rule } from '../model/rule/rule.ts'
+import type { Lane, LaneTurn, RingVisit, RuledTodo, Work } from '../model/state.ts'
 import type { ClusterFacts } from './facts.ts'
 import type { Graph, StateReader } from './graph.ts'
 import { agendaOf } from './graph.ts'
@@ -216,6 +217,30 @@ export function judgeAll(step: Step): void {
   const isAsked = last?.todo.type === 'verdicts' && last.cluster === step.cluster
   if (!isAsked || last.cursor !== '') enqueue(step, { todo: { type: 'verdicts' } })
 }
+
+/** A rule of an object changed: judges what it is about, once if that was requested before. */
+export function judgeRuled(step: Step, rule: Rule): void {
+  const namespace = boundTo(rule)
+  const name = namespace === '' ? '' : laneNamed(namespace)
+  for (const { group, kind } of rule.match.kinds) {
+    const todo = { type: 'ruled', kind: { group, kind }, namespace } as const
+    if (!isRuledSoon(step.graph, name, todo)) enqueue(step, { namespace: name, todo })
+  }
+}
+
+/** Among the last ones that its lane has still to begin with. */
+function isRuledSoon(facts: ClusterFacts, name: string, { kind }: RuledTodo): boolean {
+  const { head, tail } = facts.lane(name) ?? EMPTY_LANE
+  for (let number = tail - 1; number >= Math.max(head, tail - LAST_WORKS); number--) {
+    const work = facts.work(name, number)
+    if (work?.todo.type !== 'ruled' || work.cursor !== '') continue
+    if (work.todo.kind.kind === kind.kind && work.todo.kind.group === kind.group) return true
+  }
+  return false
+}
+
+/** More than the kinds of a rule. */
+const LAST_WORKS = 64
 
 export function judgeWaiters(step: Step, kind: GroupKind): void {
   enqueue(step, { todo: { type: 'waits', kind: { group: kind.group, kind: kind.kind } } })

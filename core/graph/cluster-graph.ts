@@ -15,6 +15,7 @@ import type { BudgetClass } from '../model/policy.ts'
 import type {
   Breaker,
   Budget,
+  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -49,6 +50,7 @@ import {
   breakerKeyOf,
   budgetKey,
   clusterKey,
+  clusterRulesKey,
   countKey,
   DIRECTIVES_KEY,
   definitionKey,
@@ -167,12 +169,17 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(shareKey(this.cluster, kind), { type: 'Share', minutes })
   }
 
-  setRuleRun(rule: string, run: RuleRun): void {
+  setRuleRun(rule: string, run: RuleRun | null): void {
     this.#put(ruleRunKey(this.cluster, rule), run)
   }
 
   setRuleOwner(rule: string, controller: Uid, owner: RuleOwner | null): void {
     this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
+  }
+
+  setClusterRules(rules: ClusterRules): void {
+    const isNone = rules.policies.length === 0 && !rules.isOver
+    this.#put(clusterRulesKey(this.cluster), isNone ? null : rules)
   }
 
   setPlan(set: SetHash): void {

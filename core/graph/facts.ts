@@ -18,9 +18,11 @@ import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import type { BudgetClass } from '../model/policy.ts'
+import type { EnforcedRule, Rule } from '../model/rule/rule.ts'
 import type {
   Breaker,
   Budget,
+  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -43,6 +45,7 @@ import type {
   Verification,
   Work,
 } from '../model/state.ts'
+import { enforcedIn, rulesIn } from './cluster-rules.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf, typed } from './graph.ts'
 import {
@@ -51,6 +54,7 @@ import {
   breakerKeyOf,
   budgetKey,
   clusterKey,
+  clusterRulesKey,
   countKey,
   definitionKey,
   endingKey,
@@ -88,6 +92,12 @@ export interface ClusterFacts {
   readonly policy: PolicyState
   /** Of all clusters: each names its own. */
   readonly directives: Directives
+  /** Those of the policy, then those that objects of the cluster have. */
+  readonly rules: readonly Rule[]
+  /** Which of them are carried out: by orders, or by annotations of those objects. */
+  readonly enforced: readonly EnforcedRule[]
+  /** Undefined: no object has a rule. */
+  readonly clusterRules: ClusterRules | undefined
 
   /** An object, with what was decided about it. */
   node(uid: Uid): Node | undefined
@@ -189,6 +199,18 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   get directives(): Directives {
     return directivesOf(this.reader)
+  }
+
+  get rules(): readonly Rule[] {
+    return rulesIn(this.policy, this.clusterRules)
+  }
+
+  get enforced(): readonly EnforcedRule[] {
+    return enforcedIn(this.directives, this.clusterRules)
+  }
+
+  get clusterRules(): ClusterRules | undefined {
+    return typed(this.reader.get(clusterRulesKey(this.cluster)), 'ClusterRules')
   }
 
   node(uid: Uid): Node | undefined {

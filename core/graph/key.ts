@@ -194,7 +194,19 @@ export function ruleRunKey(cluster: ClusterId, rule: string): string {
 
 /** Objects of a controller that a rule deleted. */
 export function ruleOwnerKey(cluster: ClusterId, rule: string, controller: Uid): string {
-  return `ruleowner/${clusterPart('', cluster)}/${part(rule)}/${part(controller)}`
+  return ruleOwnersPrefix(cluster, rule) + part(controller)
+}
+
+/** Of all its controllers. */
+export function ruleOwnersPrefix(cluster: ClusterId, rule: string): string {
+  return `ruleowner/${clusterPart('', cluster)}/${part(rule)}/`
+}
+
+const clusterRulesKeyOf = rememberedByUid((cluster) => `clusterrules/${clusterPart('', cluster)}`)
+
+/** The rules that objects of a cluster have. */
+export function clusterRulesKey(cluster: ClusterId): string {
+  return clusterRulesKeyOf(cluster, '')
 }
 
 /** A namespace that is being deleted. */

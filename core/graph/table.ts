@@ -102,7 +102,8 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Pace: { ...COUNTER, name: 'pace', key: ['cluster', 'namespace'] },
   Share: { ...COUNTER, name: 'share', key: ['cluster', 'kind'] },
   RuleRun: { ...FEW, name: 'rulerun', key: ['cluster', 'rule'] },
-  RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'] },
+  RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'], page: 2 },
+  ClusterRules: { ...FEW, name: 'clusterrules', key: ['cluster'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

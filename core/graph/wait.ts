@@ -8,6 +8,7 @@
 import type { GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSameReferences } from '../model/object.ts'
 import { kindOfReference } from '../model/reference.ts'
+import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
 import type { Step } from './outcome.ts'
 
 /** Means all kinds: an object that waits for it is judged again when any kind gets in sync. */
@@ -26,6 +27,10 @@ export function stopWaiting(step: Step, before: ObjectMeta, after: ObjectMeta | 
 function stopAll(step: Step, object: ObjectMeta): void {
   const { uid, ownerReferences } = object
   stop(step, ANY_KIND, uid)
+  // For a list of the objects that rules are of.
+  if (step.graph.clusterRules !== undefined) {
+    for (const kind of [POLICY_KIND, CLUSTER_POLICY_KIND]) stop(step, kind, uid)
+  }
   // As an owner it may have waited for a relist of those.
   for (const kind of step.graph.kind(object)?.blockers ?? []) stop(step, kind, uid)
   stop(step, object, uid)

@@ -12,11 +12,12 @@
 import type { Decision } from '../admit/admission.ts'
 import { becauseOf } from '../admit/admission.ts'
 import { nodeTimer } from '../graph/agenda.ts'
+import { policyWith } from '../graph/cluster-rules.ts'
 import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
-import type { Command, CommandBase, OwnerClaim, Target } from '../model/command.ts'
+import type { Command, CommandBase, CommandRule, OwnerClaim, Target } from '../model/command.ts'
 import {
   CATCH_UP_MS,
   COMMAND_LIFE_MS,
@@ -30,7 +31,8 @@ import { isFinishing, isUnderWay } from '../model/node.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
-import { digestOf } from '../model/rule/rule.ts'
+import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
+import { digestOf, type Rule } from '../model/rule/rule.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -149,7 +151,7 @@ function commandFor(
         freshness: freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
-        rule: rule === null ? null : { name: rule.name, digest: digestOf(rule), policy: null },
+        rule: rule === null ? null : commandRule(step, rule),
       }
     }
     case 'drop': {
@@ -172,6 +174,15 @@ function commandFor(
     case 'none':
       return invariant(false, `no command carries out ${action.type}`) as never
   }
+}
+
+function commandRule({ graph }: Step, rule: Rule): CommandRule {
+  const named = { name: rule.name, digest: digestOf(rule) }
+  const known = policyWith(graph.clusterRules, rule)
+  if (known === undefined) return { ...named, policy: null }
+  const { namespace, name, version, uid, account } = known
+  const { kind } = namespace === '' ? CLUSTER_POLICY_KIND : POLICY_KIND
+  return { ...named, policy: { kind, version, namespace, name, uid, account } }
 }
 
 /**

@@ -21,7 +21,7 @@ import type {
   TimeSource,
   WaitSource,
 } from '../model/rule/rule.ts'
-import { isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { boundTo, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
@@ -45,11 +45,10 @@ export interface RuleJudgement {
 
 /** Null where no rule is about it, or it was read without what they read. */
 export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | null {
-  const { rules } = facts.policy.policy
-  const ofKind = rulesOfKind(rules, node.object)
+  const ofKind = rulesOfKind(facts.rules, node.object)
   if (ofKind === null || !isReadFor(node.object, ofKind)) return null
   const now = facts.state?.now ?? 0
-  const enforced = facts.directives.rules
+  const { enforced } = facts
   let due: Dueness | null = null
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
@@ -92,6 +91,8 @@ export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
  * expression may read.
  */
 export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness | null {
+  const only = boundTo(rule)
+  if (only !== '' && only !== object.namespace) return null
   if (!isMatch(rule.match, object, now)) return null
   let first: Dueness | null = null
   for (const each of rule.cases) {
@@ -116,7 +117,7 @@ const STEPS_OF_A_REFERENCE = 32
 
 /** What judging an object by rules costs, in references. */
 export function costOfRules(facts: ClusterFacts, object: ObjectMeta): number {
-  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  const ofKind = rulesOfKind(facts.rules, object)
   if (ofKind === null) return 0
   let steps = 0
   for (const { match } of ofKind.rules) {

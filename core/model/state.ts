@@ -19,7 +19,7 @@ import type {
 } from './object.ts'
 import type { KnownOwner } from './owner.ts'
 import type { BudgetClass, Policy, Protection } from './policy.ts'
-import type { EnforcedRule } from './rule/rule.ts'
+import type { EnforcedRule, Rule } from './rule/rule.ts'
 
 export type StateValue =
   | Node
@@ -58,6 +58,7 @@ export type StateValue =
   | Share
   | RuleRun
   | RuleOwner
+  | ClusterRules
   | UnreadableHome
   | Position
 
@@ -342,12 +343,12 @@ export interface Work {
  *
  * - `subject`: judges one object. - `verify`: asks for the owners of one object that are not known.
  * - `dependents`, `waits`, `verdicts`: judges what names an owner, what waits for a kind,
- *   everything.
+ *   everything. - `ruled`: what rules of an object are about.
  * - `missing`, `missed`: counts the objects that a list did not hold; then they leave.
  * - `suspects`, `forget`: objects whose kind is no longer served, or no longer watched.
  * - `timers`: those that are due.
  * - `relist`: asks for lists of all kinds.
- * - `rulings`: what a person said of held objects.
+ * - `rulings`: what a person said of held objects. - `policies`, `rule-end`: rules of objects.
  * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases
  *   the cycle.
  * - `tickets`: the queue of a budget.
@@ -355,6 +356,7 @@ export interface Work {
 export type Todo =
   | { readonly type: 'subject' | 'verify'; readonly uid: Uid }
   | DependentsTodo
+  | RuledTodo
   | { readonly type: 'waits'; readonly kind: GroupKind }
   | { readonly type: 'verdicts' | 'timers' }
   | KeyTodo
@@ -368,6 +370,22 @@ export type Todo =
 export type KeyTodo =
   | { readonly type: 'suspects' | 'forget'; readonly kind: GroupKind }
   | { readonly type: 'relist' | 'rulings' }
+  /** Which of these objects have rules in force: one of them left. */
+  | { readonly type: 'policies'; readonly kind: GroupKind }
+  | RuleEndTodo
+
+/** The rule left, and what is remembered of controllers leaves with it. */
+export interface RuleEndTodo {
+  readonly type: 'rule-end'
+  readonly rule: string
+}
+
+/** Rules about objects of a kind changed, of a namespace or (empty) of all. */
+export interface RuledTodo {
+  readonly type: 'ruled'
+  readonly kind: GroupKind
+  readonly namespace: string
+}
 
 export interface DependentsTodo {
   readonly type: 'dependents'
@@ -627,6 +645,33 @@ export interface RuleOwner {
   readonly deleted: number
   /** Of these, how many the controller made again right afterwards. */
   readonly replaced: number
+}
+
+/**
+ * `clusterrules/<cluster>`: the rules that objects of the cluster have, CleanupPolicies and
+ * ClusterCleanupPolicies; those of refused objects, and beyond the caps, are left out.
+ */
+export interface ClusterRules {
+  readonly type: 'ClusterRules'
+  /** The oldest first. */
+  readonly policies: readonly KnownPolicy[]
+  /** Some are left out since there are too many: once one leaves, another one takes its place. */
+  readonly isOver: boolean
+}
+
+/** An object that has a rule. */
+export interface KnownPolicy {
+  readonly uid: Uid
+  /** Empty for a ClusterCleanupPolicy. */
+  readonly namespace: string
+  readonly name: string
+  readonly version: string
+  readonly createdAt: number
+  readonly rule: Rule
+  /** With whose rights its objects are deleted; empty: with those of the reaper. */
+  readonly account: string
+  /** Append time since when its annotation names the rule as it is; 0 for a dry run. */
+  readonly enforcedAt: number
 }
 
 /**

@@ -24,8 +24,10 @@ import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
 import { goneOf, orphanMarkOf } from '../model/owner.ts'
 import type { Proof } from '../model/proof.ts'
+import { rulesWithin } from '../model/rule/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
+import { notePolicy } from './policy-object.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
@@ -99,15 +101,18 @@ function takeOut(step: Step, node: Node): void {
   const { object } = node
   removeNode(step, node)
   noteNamespace(step, object, null)
+  notePolicy(step, object, null)
   step.graph.setSeen(object, object.uid, null)
   stopWaiting(step, object, null)
-  forgetReplaced(step, object.uid)
+  forgetReplaced(step, object.uid, object.namespace)
   step.graph.setMembers(object, withoutMember(step.graph.members(object), object.uid))
 }
 
 /** What rules deleted of its objects, as their controller: it makes none again. */
-export function forgetReplaced({ graph }: Step, uid: Uid): void {
-  for (const { name } of graph.policy.policy.rules) {
+export function forgetReplaced({ graph }: Step, uid: Uid, namespace: string): void {
+  const { rules } = graph
+  // A controller of all namespaces may have objects in any.
+  for (const { name } of namespace === '' ? rules : rulesWithin(rules, namespace)) {
     if (graph.ruleOwner(name, uid) !== undefined) graph.setRuleOwner(name, uid, null)
   }
 }

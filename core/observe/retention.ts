@@ -37,7 +37,7 @@ export function forgetOwner(
     return ownerTimer(step, next, uid, place)
   }
   putOwner(step, { uid, place }, null)
-  if (step.graph.node(uid) === undefined) forgetReplaced(step, uid)
+  if (step.graph.node(uid) === undefined) forgetReplaced(step, uid, place.namespace)
   if (owner.type === 'absent' && step.graph.node(uid) === undefined) {
     step.outcome.forgotten.push(objectKey(step.cluster, uid))
   }

@@ -34,6 +34,7 @@ import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
+import { notePolicy } from './policy-object.ts'
 import { noteClock } from './sync.ts'
 
 export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
@@ -92,7 +93,7 @@ export function sight(
     const isForgotten = node !== undefined || wasHere(owner)
     const now = step.at.timestamp
     const earliest = isForgotten ? now : isListed ? 0 : now - KIND_SILENT_MS
-    if (!isListed && step.graph.policy.policy.rules.length > 0) {
+    if (!isListed && step.graph.rules.length > 0) {
       step.record.observations.push({ type: 'made', cluster: step.cluster, object })
     }
     return appeared(step, object, owner, namedAtBirth(object, earliest, now))
@@ -170,6 +171,7 @@ function appeared(
   if (owner !== undefined) putOwner(step, { uid: object.uid, place: object }, null)
   noteNamespace(step, null, object)
   noteDefinition(step, null, object)
+  notePolicy(step, null, object)
   touch(step, object.uid)
   tell(step, object, 'created', describe(object), { phase: phaseOf(object) })
   judgeDependents(step, object.uid, object)
@@ -229,6 +231,7 @@ function changed(
   })
   noteNamespace(step, node.object, object)
   noteDefinition(step, node.object, object)
+  notePolicy(step, node.object, object)
   if (hash !== node.hash) stopWaiting(step, node.object, object)
   if (!isTrusted) askRelist(step, object, `${object.name} contradicts itself`)
   tellChange(step, node, object, phase)
@@ -246,7 +249,7 @@ function isOtherReading(before: ObjectMeta, after: ObjectMeta): boolean {
 
 /** The same version, read with less than rules read. */
 function isReadWorse({ graph }: Step, before: ObjectMeta, after: ObjectMeta): boolean {
-  const ofKind = rulesOfKind(graph.policy.policy.rules, before)
+  const ofKind = rulesOfKind(graph.rules, before)
   if (ofKind === null || !isReadFor(before, ofKind) || isReadFor(after, ofKind)) return false
   return isOtherReading(before, after)
 }
@@ -356,7 +359,7 @@ export function touched(step: Step, event: Touched): void {
 
 /** By a reaper that did not know the rules yet: the watcher has read it with what they read. */
 function isReadOtherwise({ graph }: Step, object: ObjectMeta): boolean {
-  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  const ofKind = rulesOfKind(graph.rules, object)
   return ofKind !== null && !isReadFor(object, ofKind)
 }
 

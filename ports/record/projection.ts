@@ -12,7 +12,7 @@ import type { Mark } from '../../core/model/mark.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import type { GroupKind } from '../../core/model/object.ts'
 import type { Protection } from '../../core/model/policy.ts'
-import { type KindReads, type Rule, readsOf } from '../../core/model/rule/rule.ts'
+import { type KindReads, type KindWithin, type Rule, readsOf } from '../../core/model/rule/rule.ts'
 import { readKeyValue, readSubject } from '../../core/model/subject.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 
@@ -23,7 +23,10 @@ import { RESTORED_FROM } from './restored-mark.ts'
 export interface Projection {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
-  /** Published in addition for objects of these kinds: exact keys, and fields. */
+  /**
+   * Published in addition for objects of these kinds: exact keys, and fields. Objects of a namespace
+   * that has an entry of its own have that one.
+   */
   readonly kinds: readonly KindReads[]
 }
 
@@ -50,24 +53,48 @@ export function projectionOf(
   return {
     labels: keys('label', policy?.labels ?? []),
     annotations: keys('annotation', policy?.annotations ?? []),
-    // A rule that reads nothing in addition decides about objects as they are read anyway.
-    kinds: readsOf(rules).filter(({ digest }) => digest !== ''),
+    kinds: readsInAddition(readsOf(rules)),
   }
 }
 
-/** What rules read of objects of that kind. */
-export function readsIn({ kinds }: Projection, of: GroupKind): KindReads | undefined {
-  return kinds.find(({ group, kind }) => kind === of.kind && group === of.group)
+/**
+ * A rule that reads nothing in addition decides about objects as they are read anyway; and a
+ * namespace whose rules read nothing in addition to those of all needs no entry of its own.
+ */
+function readsInAddition(all: readonly KindReads[]): readonly KindReads[] {
+  return all.filter((reads) => {
+    if (reads.namespace === '') return reads.digest !== ''
+    const ofAll = all.find((each) => each.namespace === '' && isSameKind(each, reads))
+    return reads.digest !== (ofAll?.digest ?? '')
+  })
+}
+
+/** What rules read of objects of that kind in a namespace. */
+export function readsIn({ kinds }: Projection, of: KindWithin): KindReads | undefined {
+  const { namespace = '' } = of
+  const own = kinds.find((each) => each.namespace === namespace && isSameKind(each, of))
+  if (own !== undefined || namespace === '') return own
+  return kinds.find((each) => each.namespace === '' && isSameKind(each, of))
+}
+
+/** Of all namespaces: what any rule reads of that kind. */
+export function allReadsIn({ kinds }: Projection, of: GroupKind): readonly KindReads[] {
+  return kinds.filter((each) => isSameKind(each, of))
+}
+
+function isSameKind(a: GroupKind, b: GroupKind): boolean {
+  return a.kind === b.kind && a.group === b.group
 }
 
 /** Of a projection: objects published under another one may lack keys of this one. */
 export function projectionDigest({ labels, annotations, kinds }: Projection): string {
-  const read = kinds.map(({ group, kind, digest }) => [group, kind, digest])
+  const read = kinds.map(({ group, kind, namespace, digest }) => {
+    return namespace === '' ? [group, kind, digest] : [group, kind, digest, namespace]
+  })
   return hash64(JSON.stringify([labels, annotations, ...(read.length === 0 ? [] : [read.sort()])]))
 }
 
 /** As `projectionDigest`, of what concerns objects of one kind. */
 export function kindDigest(projection: Projection, of: GroupKind): string {
-  const reads = readsIn(projection, of)
-  return projectionDigest({ ...projection, kinds: reads === undefined ? [] : [reads] })
+  return projectionDigest({ ...projection, kinds: allReadsIn(projection, of) })
 }

@@ -45,6 +45,8 @@ function normalValue(value: StateValue): unknown {
       return value.set
     case 'RuleRun':
       return [value.digest, value.due, value.because]
+    case 'ClusterRules':
+      return value.policies.map(({ uid, rule, enforcedAt }) => [uid, rule, enforcedAt > 0])
     case 'RuleOwner':
       return [value.deleted, value.replaced]
     default:

@@ -11,7 +11,7 @@
  *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `unread` that it is
  *   published by a watcher that does not know the rules.
  */
-import type { ObjectMeta, OwnerReference, Pair, Scope } from '../../core/model/object.ts'
+import type { ObjectMeta, OwnerReference, Pair, Projected, Scope } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
 
 export interface KindNotation {
@@ -43,6 +43,20 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
     version: 'v1',
     kind: 'CustomResourceDefinition',
     resource: 'customresourcedefinitions',
+    scope: 'Cluster',
+  },
+  cleanup: {
+    group: 'kinfold.dev',
+    version: 'v1alpha1',
+    kind: 'CleanupPolicy',
+    resource: 'cleanuppolicies',
+    scope: 'Namespaced',
+  },
+  clustercleanup: {
+    group: 'kinfold.dev',
+    version: 'v1alpha1',
+    kind: 'ClusterCleanupPolicy',
+    resource: 'clustercleanuppolicies',
     scope: 'Cluster',
   },
   node: { group: '', version: 'v1', kind: 'Node', resource: 'nodes', scope: 'Cluster' },
@@ -111,7 +125,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
 
 /** As `Projected.reads`, and as a mark. */
 export const UNREAD = 'unread'
-const NONE_READ = { reads: '', fields: [], policy: null }
+export const NONE_READ: Projected = { reads: '', fields: [], policy: null }
 
 /** A value may have `=`, as a path may. */
 function fieldsOf(marks: readonly string[]): Pair[] | null {

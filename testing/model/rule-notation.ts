@@ -6,8 +6,14 @@
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads
  * the time, `older:SECONDS`, `younger:SECONDS`.
+ *
+ * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:DIGEST`, `refused`,
+ * `as:ACCOUNT`.
  */
+
 import type { Expression } from '../../core/judge/expression/tree.ts'
+import type { ObjectMeta } from '../../core/model/object.ts'
+import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type {
   Rule,
   RuleCase,
@@ -16,7 +22,8 @@ import type {
   TimeSource,
   WaitSource,
 } from '../../core/model/rule/rule.ts'
-import { kindNotation } from './notation.ts'
+import { ruleDigest } from '../../core/model/rule/rule.ts'
+import { kindNotation, NONE_READ } from './notation.ts'
 
 export function ruleIn(text: string): Rule {
   const [name = '', short = '', seconds = '0', ...marks] = text.trim().split(/\s+/)
@@ -42,6 +49,28 @@ export function ruleIn(text: string): Rule {
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
+}
+
+/**
+ * A CleanupPolicy or a ClusterCleanupPolicy as it is read: with its rule. `former`: as it was, whose
+ * digest `enforced:former` names.
+ */
+export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta): ObjectMeta {
+  const words = text.trim().split(/\s+/)
+  const { namespace, name, annotations } = object
+  const bound = namespace === '' ? '' : ` namespace:${namespace}`
+  const written = words.filter((word) => !/^(enforced|refused|as:)/.test(word)).join(' ')
+  const rule = ruleIn(`${namespace === '' ? '*' : namespace}/${name} ${written}${bound}`)
+  const enforced = words.find((word) => word.startsWith('enforced'))
+  const before = former?.projected?.policy?.rule
+  const digest = enforced === 'enforced:former' && before ? ruleDigest(before) : ruleDigest(rule)
+  const account = words.find((word) => word.startsWith('as:'))?.slice('as:'.length) ?? ''
+  const policy = words.includes('refused')
+    ? { rule: null, problem: 'it was refused', account }
+    : { rule, problem: '', account }
+  const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
+  const projected = { ...NONE_READ, policy }
+  return { ...object, annotations: [...annotations, ...more], projected }
 }
 
 /** `now - object.metadata.creationTimestamp > duration("60s")`, compiled. */

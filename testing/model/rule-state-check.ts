@@ -12,9 +12,10 @@ import { policyOf } from '../../core/graph/graph.ts'
 import { relistsAwaited } from '../../core/judge.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ObjectMeta, Pair } from '../../core/model/object.ts'
+import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import type { EnforcedRule, Rule } from '../../core/model/rule/rule.ts'
-import { ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
-import type { Directives, RuleOwner, RuleRun } from '../../core/model/state.ts'
+import { ruleDigest, rulesOfKind, rulesWithin } from '../../core/model/rule/rule.ts'
+import type { ClusterRules, Directives, RuleOwner, RuleRun } from '../../core/model/state.ts'
 import type { RuledObject } from './rule-oracle.ts'
 import { dueMsOf } from './rule-oracle.ts'
 
@@ -30,15 +31,56 @@ function isOf(rule: Rule, { name, digest }: Pick<EnforcedRule, 'name' | 'digest'
   return rule.name === name && ruleDigest(rule) === digest
 }
 
-export function checkRun({ due, heldAt, because }: RuleRun): string[] {
-  const complaints: string[] = []
+export function checkRun(facts: ClusterFacts, name: string, run: RuleRun): string[] {
+  const { due, heldAt, because } = run
+  const complaints: string[] = checkLeft(facts, name)
   if (heldAt > 0 !== (because !== '')) complaints.push('held, and not for a reason')
   if (due.length > 60) complaints.push('it counts more than an hour')
   return complaints
 }
 
-export function checkRuleOwner({ deleted, replaced, deletedAt }: RuleOwner): string[] {
-  return deletedAt <= 0 || replaced > deleted ? ['more was made again than was deleted'] : []
+export function checkRuleOwner(
+  facts: ClusterFacts,
+  name: string,
+  { deleted, replaced, deletedAt }: RuleOwner,
+): string[] {
+  const isTrue = deletedAt > 0 && replaced <= deleted
+  return [...checkLeft(facts, name), ...(isTrue ? [] : ['more was made again than was deleted'])]
+}
+
+/** The rule of an object that left leaves nothing behind. */
+function checkLeft({ rules }: ClusterFacts, name: string): string[] {
+  const isThere = !name.includes('/') || rules.some((rule) => rule.name === name)
+  return isThere ? [] : [`rule ${name} left`]
+}
+
+/** Each is of a node that has that rule, in the order of age; and no name is there twice. */
+export function checkClusterRules(facts: ClusterFacts, { policies }: ClusterRules): string[] {
+  const complaints: string[] = []
+  const names = new Set(policies.map(({ rule }) => rule.name))
+  if (names.size !== policies.length) complaints.push('two rules of a name')
+  for (const { uid, rule, enforcedAt } of policies) {
+    const object = facts.node(uid)?.object
+    const read = object?.projected?.policy?.rule ?? null
+    const isThere = object?.deletedAt === null && read !== null
+    if (!isThere || ruleDigest(read) !== ruleDigest(rule)) {
+      complaints.push(`no object has the rule ${rule.name}`)
+    }
+    const named = object?.annotations.find(({ key }) => key === 'kinfold.dev/enforce')?.value
+    if (enforcedAt > 0 !== (named === ruleDigest(rule))) {
+      complaints.push(`its annotation says something else of ${rule.name}`)
+    }
+  }
+  return complaints
+}
+
+/** Unless there are too many, the rule of an object is in force. */
+export function checkPolicyNode(facts: ClusterFacts, { object }: Node): string[] {
+  const rule = isPolicyKind(object) ? (object.projected?.policy?.rule ?? null) : null
+  if (rule === null || object.deletedAt !== null) return []
+  const own = facts.clusterRules
+  const isKnown = own?.policies.some((each) => each.rule.name === rule.name) ?? false
+  return isKnown || own?.isOver === true ? [] : [`its rule ${rule.name} is not in force`]
 }
 
 /**
@@ -51,7 +93,7 @@ export function checkRuled(
   hasTimerBy: (latest: number) => boolean,
 ): string[] {
   const { verdict, hold, object } = node
-  const { rules } = facts.policy.policy
+  const { rules } = facts
   if (rules.length === 0 && verdict?.rule == null) return []
   const complaints: string[] = []
   if ((verdict?.evidence === 'rule') !== (verdict?.rule != null))
@@ -62,11 +104,12 @@ export function checkRuled(
   if (verdict?.rule != null && !rules.some(({ name }) => name === verdict.rule))
     complaints.push(`its rule ${verdict.rule} is not in the policy`)
   const reads = rulesOfKind(rules, object)?.reads.digest
+  const bound = rulesWithin(rules, object.namespace)
   const isRead = (object.projected?.reads ?? '') === reads
   const isDecided = verdict === null || verdict.type === 'keep' || verdict.rule !== null
   if (object.deletedAt !== null || !isRead || !isDecided) return complaints
   const now = facts.state?.now ?? 0
-  for (const rule of rules) {
+  for (const rule of bound) {
     const dueMs = (dueMsOf(rule, ruledOf(object)) ?? 0) - rule.warnMs
     if (dueMs <= now) continue
     if (!hasTimerBy(dueMs)) complaints.push(`no timer for rule ${rule.name}`)

@@ -34,7 +34,14 @@ import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
-import { checkOrders, checkRuled, checkRuleOwner, checkRun } from './rule-state-check.ts'
+import {
+  checkClusterRules,
+  checkOrders,
+  checkPolicyNode,
+  checkRuled,
+  checkRuleOwner,
+  checkRun,
+} from './rule-state-check.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
@@ -188,9 +195,11 @@ function checkOne(
     case 'Directives':
       return checkOrders(graph, value)
     case 'RuleRun':
-      return checkRun(value)
+      return checkRun(factsOf(graph, clusterInKey(key)), ruleInKey(key), value)
     case 'RuleOwner':
-      return checkRuleOwner(value)
+      return checkRuleOwner(factsOf(graph, clusterInKey(key)), ruleInKey(key), value)
+    case 'ClusterRules':
+      return checkClusterRules(factsOf(graph, clusterInKey(key)), value)
     default:
       return []
   }
@@ -211,7 +220,8 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (isTimed && !hasNodeTimer) complaints.push('its hold has no timer')
   const hasTimerBy = (latest: number): boolean =>
     hasTimer(timers, cluster, { type: 'node', uid: object.uid }, latest)
-  return [...complaints, ...checkRuled(factsOf(graph, cluster), node, hasTimerBy)]
+  const facts = factsOf(graph, cluster)
+  return [...complaints, ...checkRuled(facts, node, hasTimerBy), ...checkPolicyNode(facts, node)]
 }
 
 function expect(
@@ -288,6 +298,10 @@ function checkAll(entries: Entries, expected: Expected): string[] {
     if (there !== told) complaints.push(`${key}: ${told} dependents counted, there are ${there}`)
   }
   return complaints
+}
+
+function ruleInKey(key: string): string {
+  return decodeURIComponent(key.split('/')[2] ?? '')
 }
 
 function clusterInKey(key: string): ClusterId {

@@ -28,12 +28,13 @@ import { isOfCollector, projectionHash } from '../../core/model/object.ts'
 import type { Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
-import { ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
+import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
+import { type Rule, ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind, UNREAD } from './notation.ts'
-import { ruleIn } from './rule-notation.ts'
+import { policyIn, ruleIn } from './rule-notation.ts'
 
 /** A cluster as a story describes it. */
 class Told {
@@ -113,11 +114,31 @@ export class World {
     return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
   }
 
+  /** Of the policy, and of the objects on the server that have one. */
+  #rules(): readonly Rule[] {
+    const own = [...this.#at.objects.values()].flatMap(({ projected }) => {
+      const rule = projected?.policy?.rule ?? null
+      return rule === null ? [] : [rule]
+    })
+    return [...this.#policy.rules, ...own]
+  }
+
+  /** A CleanupPolicy or a ClusterCleanupPolicy: `OBJECT = RULE`, as `policyIn` reads it. */
+  #putPolicy(text: string): Event {
+    const [about = '', rule = ''] = text.split(' = ')
+    const sighting = this.#sighting(about)
+    const { uid } = sighting.object
+    const seen = policyIn(sighting.object, rule, this.#at.objects.get(uid))
+    this.#at.objects.set(uid, seen)
+    return { ...sighting, object: seen }
+  }
+
   /** An object as a watcher publishes it that reads what the rules read. */
   #read(object: ObjectMeta): ObjectMeta {
     const { projected } = object
     if (projected?.reads === UNREAD) return { ...object, projected: null }
-    const ofKind = rulesOfKind(this.#policy.rules, object)
+    if (isPolicyKind(object)) return object
+    const ofKind = rulesOfKind(this.#rules(), object)
     if (ofKind === null) return projected === null ? object : { ...object, projected: null }
     const { digest: reads } = ofKind.reads
     if (reads === '') return { ...object, projected: null }
@@ -536,6 +557,12 @@ export class World {
         return [this.#directive(word, '', first)]
       case 'rule':
         return [this.#rule(rest)]
+      case 'put-policy':
+        return [this.#putPolicy(rest)]
+      case 'put-policies':
+        return Array.from({ length: Number(first) }, (_, index) =>
+          this.#putPolicy(rest.slice(first.length).trim().replaceAll('#', `${index}`)),
+        )
       case 'enforce-rule':
       case 'suspend-rule':
         return [this.#directive(word, first, 'all')]
@@ -606,7 +633,7 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /** Kinds that a story has served when it needs them. */
-const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret']
+const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret', 'cleanup', 'clustercleanup']
 
 /**
  * Steps with one event of one watch each, so that the watches of several kinds may overtake each

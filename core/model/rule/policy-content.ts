@@ -7,7 +7,21 @@
  * Not here: reading a specification (ports/rule), which of these rules are in force
  * (core/observe/policy-object.ts).
  */
+import type { GroupKind } from './group-kind.ts'
 import type { Rule } from './rule.ts'
+
+/** The kinds whose objects are policies: of one namespace, and of a whole cluster. */
+export const POLICY_KIND: GroupKind = { group: 'kinfold.dev', kind: 'CleanupPolicy' }
+export const CLUSTER_POLICY_KIND: GroupKind = { group: 'kinfold.dev', kind: 'ClusterCleanupPolicy' }
+
+/** Its value is the digest of the rule that is to be carried out. */
+export const ENFORCE_ANNOTATION = 'kinfold.dev/enforce'
+
+export function isPolicyKind({ group, kind }: GroupKind): boolean {
+  return (
+    group === POLICY_KIND.group && (kind === POLICY_KIND.kind || kind === CLUSTER_POLICY_KIND.kind)
+  )
+}
 
 export interface PolicyContent {
   /** Named `NAMESPACE/NAME`, of a ClusterCleanupPolicy `*\/NAME`. Null where it was refused. */

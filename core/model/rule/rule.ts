@@ -13,7 +13,7 @@ import { hash64 } from '../hash.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 
 export interface Rule {
-  /** Unique in a policy: a DNS label. */
+  /** Unique in a cluster: a DNS label; of an object `NAMESPACE/NAME`, of a whole cluster's `*\/NAME`. */
   readonly name: string
   readonly match: RuleMatch
   /** At least one; an object is due as soon as one of them says so. */
@@ -108,6 +108,8 @@ export interface EnforcedRule {
 
 /** What rules read of the objects of a kind, beside what is read of every object. */
 export interface KindReads extends GroupKind {
+  /** Empty: of those in no namespace that rules are bound to, cluster-scoped ones included. */
+  readonly namespace: string
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
   /** Paths, such as `status.conditions[type=Complete].status`. */
@@ -153,39 +155,91 @@ export function ruleDigest(rule: Rule): string {
   )
 }
 
-/** Of each kind that any rule is about, in the order of the rules. */
-export function readsOf(rules: readonly Rule[]): readonly KindReads[] {
+/**
+ * The only namespace whose objects a rule is about, that of the object which it is of; empty for a
+ * rule of the policy, or of a whole cluster.
+ */
+export function boundTo({ name }: Pick<Rule, 'name'>): string {
+  const at = name.indexOf('/')
+  return at < 0 || name.startsWith('*/') ? '' : name.slice(0, at)
+}
+
+/** That any rule is about, in the order of the rules. */
+export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
   const kinds = new Map<string, GroupKind>()
   for (const { match } of rules) {
     for (const { group, kind } of match.kinds) kinds.set(`${kind}.${group}`, { group, kind })
   }
-  return [...kinds.values()].map((kind) => readsOfKind(rules, kind))
+  return [...kinds.values()]
 }
 
-/** Null where no rule is about that kind. */
-export function rulesOfKind(rules: readonly Rule[], kind: GroupKind): KindRules | null {
+/**
+ * Of each kind that any rule is about, in the order of the rules; and once more for a namespace
+ * that has rules of its own about it. Those of one namespace change nothing for another one.
+ */
+export function readsOf(rules: readonly Rule[]): readonly KindReads[] {
+  return kindsOf(rules).flatMap((kind) => {
+    const bound = rules.filter((rule) => isAbout(rule, kind)).map(boundTo)
+    const namespaces = new Set(['', ...bound])
+    return [...namespaces].map((namespace) => readsOfKind(rules, { ...kind, namespace }))
+  })
+}
+
+/** A kind's objects in a namespace; left out, those in no namespace that rules are bound to. */
+export interface KindWithin extends GroupKind {
+  readonly namespace?: string
+}
+
+/** Null where no rule is about objects of that kind, there. */
+export function rulesOfKind(rules: readonly Rule[], within: KindWithin): KindRules | null {
   if (rules.length === 0) return null
-  const kinds = KNOWN.get(rules) ?? new Map<string, KindRules | null>()
-  KNOWN.set(rules, kinds)
-  const key = `${kind.kind}.${kind.group}`
+  const { kinds, bound } = KNOWN.get(rules) ?? knownOf(rules)
+  const namespace = bound.has(within.namespace ?? '') ? (within.namespace ?? '') : ''
+  const key = `${namespace}/${within.kind}.${within.group}`
   const known = kinds.get(key)
   if (known !== undefined) return known
-  const own = rules.filter((rule) => isAbout(rule, kind))
-  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, kind) }
+  const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, within))
+  const about = { group: within.group, kind: within.kind, namespace }
+  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about) }
   kinds.set(key, found)
   return found
 }
 
-const KNOWN = new WeakMap<readonly Rule[], Map<string, KindRules | null>>()
+/** Those bound to none, and to that one. */
+export function rulesWithin(rules: readonly Rule[], namespace: string): readonly Rule[] {
+  return rules.filter((rule) => {
+    const only = boundTo(rule)
+    return only === '' || only === namespace
+  })
+}
 
-function readsOfKind(rules: readonly Rule[], { group, kind }: GroupKind): KindReads {
-  const own = rules.filter((rule) => isAbout(rule, { group, kind }))
+/** What is known of a list of rules: by namespace and kind, and where any is bound to. */
+interface Known {
+  readonly kinds: Map<string, KindRules | null>
+  readonly bound: ReadonlySet<string>
+}
+
+const KNOWN = new WeakMap<readonly Rule[], Known>()
+
+function knownOf(rules: readonly Rule[]): Known {
+  const bound = new Set(rules.map(boundTo))
+  bound.delete('')
+  const known = { kinds: new Map<string, KindRules | null>(), bound }
+  KNOWN.set(rules, known)
+  return known
+}
+
+function readsOfKind(
+  rules: readonly Rule[],
+  { group, kind, namespace }: Pick<KindReads, 'group' | 'kind' | 'namespace'>,
+): KindReads {
+  const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, { group, kind }))
   const labels = sorted(own.flatMap(labelsOf))
   const annotations = sorted(own.flatMap(annotationsOf))
   const fields = sorted(own.flatMap(fieldsOf))
   const isNone = labels.length + annotations.length + fields.length === 0
   const digest = isNone ? '' : hash64(JSON.stringify([labels, annotations, fields]))
-  return { group, kind, labels, annotations, fields, digest }
+  return { group, kind, namespace, labels, annotations, fields, digest }
 }
 
 /** An object, as far as it says by what it was read. */

@@ -16,8 +16,8 @@ import {
   isReadFor,
   type KindReads,
   type KindRules,
+  kindsOf,
   type Rule,
-  readsOf,
   rulesOfKind,
 } from '../../../../core/model/rule/rule.ts'
 import type { Unshaped } from '../../api/document.ts'
@@ -69,7 +69,7 @@ export async function scanned(
   let left = mostScanned
   // What is read of a kind is for all rules of it, those that are not asked about included.
   const all = view.facts.policy.policy.rules
-  for (const { group, kind } of readsOf(rules)) {
+  for (const { group, kind } of kindsOf(rules)) {
     const ofKind = rulesOfKind(all, { group, kind })
     if (ofKind === null) continue
     const { reads } = ofKind
