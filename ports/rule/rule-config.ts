@@ -184,8 +184,8 @@ function isPositive({ operator }: Term): boolean {
 const OF_SECRETS: readonly string[] = ['type', 'data.expiration:base64']
 
 function checkSecrets(rule: Rule, from: string): void {
-  const [reads] = readsOf([rule]).filter(({ group, kind }) => group === '' && kind === 'Secret')
-  const wrong = reads?.fields.find((path) => !OF_SECRETS.includes(path))
+  const reads = readsOf([rule]).filter(({ group, kind }) => group === '' && kind === 'Secret')
+  const wrong = reads.flatMap(({ fields }) => fields).find((path) => !OF_SECRETS.includes(path))
   if (wrong === undefined) return
   throw bad(
     `${from}: ${wrong} of a Secret is not read; type is, and data.expiration:base64 of bootstrap tokens`,
