@@ -108,6 +108,16 @@ export const VALUES: readonly ValueRow[] = [
     TEXTS,
     'of `kinds` those of yours that are in no namespace; needed with `onlyNamespaces` only',
   ),
+  row(
+    'cleanupPolicies.enabled',
+    FLAG,
+    'CleanupPolicy and ClusterCleanupPolicy of the cluster ([cleanup-policies.md](cleanup-policies.md)): rights for them, the right to impersonate service accounts among these (everywhere, or in `rbac.onlyNamespaces`)',
+  ),
+  row(
+    'cleanupPolicies.definitions',
+    FLAG,
+    'false: their CustomResourceDefinitions, and roles for people, are installed otherwise (`deploy/crds`)',
+  ),
   row('lock.create', FLAG, 'the lock, as `kinfold rbac` prints it'),
   row('lock.protectKinds', TEXTS, '`--protect-kinds`'),
   row('lock.protectNamespaces', TEXTS, '`--protect-namespaces`'),

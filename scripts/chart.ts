@@ -1,6 +1,6 @@
 /**
  * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's
- * sentences, the kinds that are in no namespace, the schema of the values with their table in
+ * sentences, the definitions of policies (for kubectl in deploy/crds, too), the kinds that are in no namespace, the schema of the values with their table in
  * docs/operate/helm.md, and the kustomize base, which Helm renders.
  *
  * What must stay true: its output can be written again at any time; a test compares.
@@ -14,9 +14,11 @@ import { lockManifests } from '../cli/setup/lock-policy.ts'
 import { CLUSTER_SCOPED, type Manifest } from '../cli/setup/role-manifest.ts'
 import { requireBinary } from '../testing/cluster/binaries.ts'
 import { VALUES } from './chart-values.ts'
+import { POLICY_DEFINITIONS, POLICY_ROLES } from './policy-definition.ts'
 
 export const CHART = 'deploy/helm/kinfold'
 const BASE = 'deploy/kustomize/base/kinfold.yaml'
+const DEFINITIONS = 'deploy/crds/cleanup-policies.yaml'
 /** Of the kustomize base; the same release and namespace as in docs/operate/helm.md. */
 const BASE_VALUES = 'deploy/kustomize/values.yaml'
 const TABLE = /(?<=<!-- values -->\n)[\s\S]*(?=<!-- end of values -->)/
@@ -38,6 +40,8 @@ export function chartFiles(root: string): readonly Written[] {
   return [
     written(`${CHART}/files/lock.json`, json(lockForms())),
     written(`${CHART}/files/cluster-scoped.json`, json([...CLUSTER_SCOPED].sort())),
+    written(DEFINITIONS, definitionsText()),
+    written(`${CHART}/files/cleanup-policies.json`, json(POLICY_MANIFESTS)),
     written(`${CHART}/values.schema.json`, json(valuesSchema())),
     written(`${CHART}/values.yaml`, commentedValues(root)),
     written(
@@ -45,6 +49,15 @@ export function chartFiles(root: string): readonly Written[] {
       page.replace(TABLE, () => valuesTable(root)),
     ),
   ]
+}
+
+const POLICY_MANIFESTS = [...POLICY_DEFINITIONS, ...POLICY_ROLES]
+
+/** For kubectl apply. */
+function definitionsText(): string {
+  const head = '# Written by `npm run chart`: docs/operate/cleanup-policies.md.\n'
+  const plain = { lineWidth: 0, aliasDuplicateObjects: false }
+  return head + POLICY_MANIFESTS.map((each) => stringify(each, plain)).join('---\n')
 }
 
 export function kustomizeBase(root: string): Written {

@@ -14,6 +14,7 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.
 import { readKeyValue } from '../../core/model/subject.ts'
 import { STARTS } from '../../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../../ports/lock.ts'
+import { POLICY_GROUP } from '../../ports/rule/policy-kind.ts'
 import { type ListedKind, nameOf } from '../print/kind-name.ts'
 import type { Manifest } from './role-manifest.ts'
 
@@ -79,6 +80,11 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
             name: 'not-own-lease',
             expression: `!(${OWN_LEASE})`,
           },
+          {
+            // Of a policy of the cluster, what Kinfold says of it.
+            name: 'not-policy-status',
+            expression: `!(${POLICY_STATUS})`,
+          },
         ],
         variables: VARIABLES,
         validations: validationsOf(rules),
@@ -98,6 +104,12 @@ const OWN_LEASE = [
   "request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases'",
   `request.?namespace.orValue('') == ${celText(STARTS.namespace)}`,
   `request.?name.orValue('') == ${celText(STARTS.name)}`,
+].join(' && ')
+
+const POLICY_STATUS = [
+  "request.operation == 'UPDATE'",
+  `request.resource.group == ${celText(POLICY_GROUP)}`,
+  "request.?subResource.orValue('') == 'status'",
 ].join(' && ')
 
 /** Of the object as it is stored; there is none when one is made. */

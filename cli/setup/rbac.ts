@@ -29,6 +29,7 @@ interface RbacFlags {
   readonly protectKinds?: string
   readonly protectNamespaces?: string
   readonly othersMarks: boolean
+  readonly cleanupPolicies?: boolean
   readonly service: RightsOf | 'all'
   readonly output: 'yaml' | 'json'
   readonly config?: string
@@ -73,6 +74,10 @@ export function addRbac(program: Command): void {
     .option('--only-namespaces <list>', 'objects may be deleted and patched in these only')
     .option('--protect-kinds <list>', 'kinds of which the lock lets none be deleted')
     .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
+    .option(
+      '--cleanup-policies',
+      'rights for policies of the cluster, impersonating service accounts among them',
+    )
     .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
       new Option(
@@ -206,7 +211,8 @@ function manifestsFor(
   )
   const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
   const reapers = accounts.filter(reaps)
-  const options = { kinds, namespace: place, onlyNamespaces, clusterScoped }
+  const policies = flags.cleanupPolicies === true
+  const options = { kinds, namespace: place, onlyNamespaces, clusterScoped, policies }
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
     protectedKinds: protectedKinds(flags.protectKinds, known),

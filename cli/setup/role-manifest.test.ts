@@ -117,6 +117,39 @@ test('watcher and reaper have an account each, with rights kind by kind and noth
   ])
 })
 
+test('with policies of the cluster the reaper may impersonate service accounts, and nobody else', async () => {
+  const manifests = await printed('--kinds', 'pods', '--cleanup-policies')
+  deepEqual(faults(manifests), [
+    'ClusterRole kinfold-reaper-policies: cleanuppolicies/status',
+    'ClusterRole kinfold-reaper-policies: clustercleanuppolicies/status',
+    'ClusterRole kinfold-reaper-impersonate: impersonate',
+  ])
+  const ofPolicies = (account: string): readonly string[] =>
+    rightsOf(manifests, account).filter((each) => /^(cluster)?cleanup|^service/.test(each))
+  deepEqual(ofPolicies('kinfold-watcher'), [
+    'cleanuppolicies.kinfold.dev get,list,watch',
+    'clustercleanuppolicies.kinfold.dev get,list,watch',
+  ])
+  deepEqual(ofPolicies('kinfold-reaper'), [
+    'cleanuppolicies.kinfold.dev get',
+    'cleanuppolicies/status.kinfold.dev patch',
+    'clustercleanuppolicies.kinfold.dev get',
+    'clustercleanuppolicies/status.kinfold.dev patch',
+    'serviceaccounts. impersonate',
+  ])
+})
+
+test('impersonation is bound where objects may be deleted, and nowhere else', async () => {
+  const manifests = await printed(
+    ...['--kinds', 'pods', '--cleanup-policies', '--only-namespaces', 'shop'],
+  )
+  const bindings = manifests.filter(({ roleRef }) => roleRef?.name === 'kinfold-reaper-impersonate')
+  deepEqual(
+    bindings.map(({ kind, metadata }) => [kind, metadata.namespace]),
+    [['RoleBinding', 'shop']],
+  )
+})
+
 test('the check of the rights can fail', () => {
   const role = (rule: Partial<Rule>): readonly Printed[] => [
     {

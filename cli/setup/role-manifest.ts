@@ -2,13 +2,15 @@
  * Accounts and rights as manifests, the least that each service needs of a cluster.
  *
  * What must stay true: every kind is listed by its name; no wildcards, and never
- * `deletecollection`, `escalate`, `bind`, `impersonate`, or the making of pods or tokens. What may
- * act on objects is apart from what may read them, so it can be given in some namespaces only.
+ * `deletecollection`, `escalate`, `bind`, or the making of pods or tokens; `impersonate` only of
+ * service accounts, and only where policies of the cluster are asked for. What may act on objects
+ * is apart from what may read them, so it can be given in some namespaces only.
  *
  * Not here: the lock beside these rights (lock-policy.ts), which kinds there are (rbac.ts).
  */
 import { STARTS } from '../../ports/cluster.ts'
 import { LOCK } from '../../ports/lock.ts'
+import { POLICY_GROUP, POLICY_RESOURCES } from '../../ports/rule/policy-kind.ts'
 import { LEASE } from '../../services/watcher/config.ts'
 import { type ListedKind, nameOf } from '../print/kind-name.ts'
 
@@ -36,6 +38,8 @@ export interface RoleOptions {
    * without it.
    */
   readonly clusterScoped: ReadonlySet<string>
+  /** Whether CleanupPolicies of the cluster are read and carried out. */
+  readonly policies: boolean
 }
 
 interface Rule {
@@ -139,6 +143,37 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
     // A second process on a copy of its data directory is noticed by it.
     ...(of === 'up' ? leaseRole(`${account}-data`, STARTS, account, namespace) : []),
     ...(reaps(of) ? changeRole(of, options) : []),
+    ...(options.policies ? policyRoles(of, options) : []),
+  ]
+}
+
+/**
+ * Each deletes by the rights of a service account, so an attacker who has Kinfold's token may act as
+ * any service account where this is bound.
+ */
+function policyRoles(
+  of: RightsOf,
+  { namespace, onlyNamespaces }: RoleOptions,
+): readonly Manifest[] {
+  const account = accountName(of)
+  const status = POLICY_RESOURCES.map((each) => `${each}/status`)
+  const role = `${account}-policies`
+  const impersonate = `${account}-impersonate`
+  const rules: readonly Rule[] = [
+    { apiGroups: [POLICY_GROUP], resources: POLICY_RESOURCES, verbs: verbsOf(of).read },
+    ...(reaps(of) ? [{ apiGroups: [POLICY_GROUP], resources: status, verbs: ['patch'] }] : []),
+  ]
+  const accounts: Rule = { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['impersonate'] }
+  const bindings =
+    onlyNamespaces.length === 0
+      ? [clusterBinding(impersonate, impersonate, account, namespace)]
+      : onlyNamespaces.map((each) =>
+          bindingIn(each, impersonate, 'ClusterRole', account, namespace),
+        )
+  return [
+    clusterRole(role, rules),
+    clusterBinding(role, role, account, namespace),
+    ...(reaps(of) ? [clusterRole(impersonate, [accounts]), ...bindings] : []),
   ]
 }
 

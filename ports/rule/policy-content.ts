@@ -10,11 +10,10 @@
  * Not here: how many there may be (core/observe), whether it is enforced (an annotation), what the
  * account may do (the API server decides).
  */
-import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
+import { CLUSTER_POLICY_KIND, type PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
-import { CLUSTER_POLICY } from './policy-kind.ts'
 import { CASE_KEYS } from './rule-case.ts'
 import {
   BUILTIN_KEYS,
@@ -146,7 +145,7 @@ function clusterRule(own: string, fields: Mapping, compile: CompileExpression): 
 function ownRule(own: string, space: string, fields: Mapping, compile: CompileExpression): Rule {
   if (fields['builtin'] !== undefined) {
     throw bad(
-      `spec.builtin: a built-in rule is about the whole cluster: take a ${CLUSTER_POLICY}, or write ${CASE_KEYS.join(', ')}`,
+      `spec.builtin: a built-in rule is about the whole cluster: take a ${CLUSTER_POLICY_KIND.kind}, or write ${CASE_KEYS.join(', ')}`,
     )
   }
   const { match, ...others } = fields
@@ -158,7 +157,7 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
     .find((kind) => CLUSTER_SCOPED.has(kind))
   if (wide !== undefined) {
     throw bad(
-      `spec.match.kinds: ${wide} is in no namespace, and a CleanupPolicy is about its own; take a ${CLUSTER_POLICY}`,
+      `spec.match.kinds: ${wide} is in no namespace, and a CleanupPolicy is about its own; take a ${CLUSTER_POLICY_KIND.kind}`,
     )
   }
   return rule

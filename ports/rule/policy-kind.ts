@@ -1,16 +1,19 @@
 /**
- * The two kinds of policies that a cluster may have, as its API calls them.
+ * The two kinds of policies that a cluster may have, as its API serves them.
  *
- * What must stay true: as in the CustomResourceDefinitions of deploy/, which a test compares.
+ * What must stay true: as in the CustomResourceDefinitions, which are made of this.
+ *
+ * Not here: their kinds and the annotation, which the fold knows (core/model/rule).
  */
-export const POLICY_GROUP = 'kinfold.dev'
-export const POLICY_VERSION = 'v1alpha1'
-export const NAMESPACED_POLICY = 'CleanupPolicy'
-export const CLUSTER_POLICY = 'ClusterCleanupPolicy'
+import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../../core/model/rule/policy-content.ts'
 
-/** Its value is the digest of the rule that it enforces: an edited rule is in dry run again. */
-export const ENFORCE_ANNOTATION = 'kinfold.dev/enforce'
+export const POLICY_GROUP: string = POLICY_KIND.group
+export const POLICY_VERSION = 'v1alpha1'
+export const POLICY_RESOURCES: readonly string[] = [
+  policyResource(POLICY_KIND.kind),
+  policyResource(CLUSTER_POLICY_KIND.kind),
+]
 
 export function policyResource(kind: string): string {
-  return kind === CLUSTER_POLICY ? 'clustercleanuppolicies' : 'cleanuppolicies'
+  return kind === CLUSTER_POLICY_KIND.kind ? 'clustercleanuppolicies' : 'cleanuppolicies'
 }

@@ -11,14 +11,14 @@
  * server decides.
  */
 import type { Command, CommandRule, RulePolicy, Target } from '../../core/model/command.ts'
-import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
+import { ENFORCE_ANNOTATION, type PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { digestOf } from '../../core/model/rule/rule.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ReadAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 import type { CompileExpression } from '../../ports/expression.ts'
 import { policyContent } from '../../ports/rule/policy-content.ts'
-import { ENFORCE_ANNOTATION, POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
+import { POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
 
 export interface PolicyBounds {

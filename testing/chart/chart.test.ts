@@ -88,7 +88,9 @@ const RIGHTS = [
   'ValidatingAdmissionPolicyBinding',
 ]
 
+/** Not those for people who write policies. */
 function isOfRights({ kind, metadata }: Manifest): boolean {
+  if (/^kinfold-cleanup-policies-/.test(String(metadata['name']))) return false
   return RIGHTS.includes(kind) || metadata['name'] === 'kinfold-lock'
 }
 
@@ -121,6 +123,7 @@ suite('the chart', { skip }, () => {
         ...flag('--only-namespaces', values.rbac?.onlyNamespaces),
         ...flag('--protect-kinds', values.lock?.protectKinds),
         ...flag('--protect-namespaces', values.lock?.protectNamespaces),
+        ...(values.cleanupPolicies?.enabled === true ? ['--cleanup-policies'] : []),
       ])
       equal(ran.stderr, '')
       const printed = (JSON.parse(ran.stdout) as { items: Manifest[] }).items
@@ -407,6 +410,7 @@ interface Values {
   readonly mode?: string
   readonly localCluster?: { readonly enabled?: boolean }
   readonly rbac?: { readonly onlyNamespaces?: readonly string[] }
+  readonly cleanupPolicies?: { readonly enabled?: boolean }
   readonly lock?: {
     readonly protectKinds?: readonly string[]
     readonly protectNamespaces?: readonly string[]
