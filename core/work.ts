@@ -13,6 +13,7 @@ import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
+import { pageOfKept, takeKept } from './graph/keep-index.ts'
 import {
   ALL_NODES_PREFIX,
   clusterIn,
@@ -83,6 +84,8 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
       return { ...ringPage(facts, todo.root), limit: KEYS_PER_PAGE }
     case 'ring-end':
       return within(ringPrefix(cluster, todo.root))
+    case 'keep':
+      return { ...within(''), ...pageOfKept(facts, todo, cursor) }
   }
 }
 
@@ -145,6 +148,8 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
       return walk(step, work, todo.root, keys) ? undefined : lastOf(keys)
     case 'ring-end':
       return endWalk(step, todo, keys) ? undefined : lastOf(keys)
+    case 'keep':
+      return takeKept(step, todo, keys) ? undefined : lastOf(keys)
     case 'suspects':
     case 'forget':
     case 'relist':
@@ -193,6 +198,7 @@ function isJudgedBy(facts: ClusterFacts, { type }: Todo, uid: Uid): boolean {
   if (node === undefined) return false
   const { object, verdict } = node
   if (object.ownerReferences.length > 0 || object.deletedAt !== null) return true
+  if (facts.keeping !== undefined && facts.keeps(uid) !== undefined) return true
   return verdict !== null || rulesOfKind(facts.policy.policy.rules, object) !== null
 }
 

@@ -53,9 +53,11 @@ import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 import type {
   EnforcedRule,
+  KeepBy,
   Rule,
   RuleCase,
   RuleExpression,
+  RuleKeep,
   RuleLimit,
   RuleMatch,
   Term,
@@ -66,6 +68,7 @@ import type {
   CheckedList,
   DefinitionSpan,
   FormerProtection,
+  KeptRow,
   KindPhase,
   MinuteCounts,
   MissedTodo,
@@ -268,6 +271,13 @@ const rule = record<Rule>({
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
+  keep: maybe(
+    record<RuleKeep>({
+      newest: number,
+      by: cases<KeepBy>({ owner: {}, namespace: {}, cluster: {}, label: { key: text } }),
+      first: terms,
+    }),
+  ),
 })
 const policy = record<Policy>({
   mode,
@@ -456,6 +466,7 @@ const todo: Draw<Todo> = cases<Todo>({
     budget: word<BudgetClass>({ deleted: 1, missing: 1, 'not-found': 1 }),
     isAgain: truth,
   },
+  keep: { rule: text, group: text, isAgain: truth },
 })
 
 const look = record<Look>({
@@ -878,6 +889,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Share: { minutes },
   RuleRun: { digest: text, due: minutes, heldAt: number, because: text },
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
+  KeepGroup: { newest: number, count: number, beyond: number, upTo: text, isAgain: truth },
+  Kept: {},
+  Keeps: { rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })) },
+  Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

@@ -12,6 +12,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { minuteOf, since, withOne } from '../graph/window.ts'
+import { unsureBecause } from '../judge/keep.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
@@ -65,6 +66,8 @@ export function heldByRule(
   if (!isShareKnown(facts, rule)) {
     return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
+  const unsure = unsureBecause(facts, rule, node.object)
+  if (unsure !== '') return held(unsure)
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${enforce} releases it`)
   return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null

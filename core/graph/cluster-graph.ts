@@ -22,6 +22,10 @@ import type {
   FirstApproval,
   Gets,
   HeldNode,
+  KeepGroup,
+  Keeping,
+  Keeps,
+  KeptRow,
   Kind,
   Lane,
   MinuteCounts,
@@ -56,6 +60,10 @@ import {
   endingKey,
   getsKey,
   heldKey,
+  keepGroupKey,
+  keepingKey,
+  keepsKey,
+  keptKey,
   kindKey,
   kindNameKey,
   laneKey,
@@ -173,6 +181,25 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setRuleOwner(rule: string, controller: Uid, owner: RuleOwner | null): void {
     this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
+  }
+
+  setKeepGroup(rule: string, name: string, group: KeepGroup | null): void {
+    this.#put(keepGroupKey(this.cluster, rule, name), group)
+  }
+
+  /** Its row in both directions. */
+  setKept(row: KeptRow, uid: Uid, isThere: boolean): void {
+    for (const way of ['up', 'down'] as const) {
+      this.#put(keptKey(this.cluster, row, way, uid), isThere ? { type: 'Kept' } : null)
+    }
+  }
+
+  setKeeps(uid: Uid, keeps: Keeps | null): void {
+    this.#put(keepsKey(this.cluster, uid), keeps)
+  }
+
+  setKeeping(keeping: Keeping | null): void {
+    this.#put(keepingKey(this.cluster), keeping)
   }
 
   setPlan(set: SetHash): void {

@@ -103,6 +103,16 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Share: { ...COUNTER, name: 'share', key: ['cluster', 'kind'] },
   RuleRun: { ...FEW, name: 'rulerun', key: ['cluster', 'rule'] },
   RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'] },
+  KeepGroup: { ...FACT, name: 'keepgroup', key: ['cluster', 'rule', 'group'] },
+  Kept: {
+    ...INDEX,
+    name: 'kept',
+    key: ['cluster', 'rule', 'group', 'way', 'order', 'uid'],
+    page: 4,
+    hasFormer: false,
+  },
+  Keeps: { ...FACT, name: 'keeps', key: ['cluster', 'uid'] },
+  Keeping: { ...FEW, name: 'keeping', key: ['cluster'], hasFormer: false },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

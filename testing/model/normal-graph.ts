@@ -45,6 +45,8 @@ function normalValue(value: StateValue): unknown {
       return value.set
     case 'RuleRun':
       return [value.digest, value.due, value.because]
+    case 'KeepGroup':
+      return [value.count, value.beyond]
     case 'RuleOwner':
       return [value.deleted, value.replaced]
     default:

@@ -17,6 +17,7 @@ import { readsOf } from '../../../core/model/rule/rule.ts'
 import { bad, oneOf, whole } from '../setting.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
+import { keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { type Compile, narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
@@ -33,10 +34,11 @@ export const RULE_KEYS: readonly string[] = [
     'limit',
     'propagationPolicy',
     'gracePeriodSeconds',
+    'keep',
     'builtin',
   ],
 ]
-const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
+const BUILTIN_KEYS = ['name', 'builtin', 'match', 'for', 'warn', 'limit', 'keep']
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
@@ -79,7 +81,8 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
   return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
     const match = narrowed(own['match'] as Mapping, fields['match'], `${where}.match`)
     const { for: wait, warn, limit } = fields
-    const made = { ...own, match, for: wait, warn, limit }
+    const keep = narrowedKeep(own['keep'], fields['keep'], `${where}.keep`)
+    const made = { ...own, match, for: wait, warn, limit, keep }
     return ruleOf(nameOf(`${name}${suffix}`, where), made, where, compile)
   })
 }
@@ -109,7 +112,9 @@ function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): 
   const rule: Rule = {
     name,
     match,
-    cases: ruleCases(fields, from).map((each) => (match.terminating ? sinceDeletion(each) : each)),
+    cases: ruleCases(withTime(fields), from).map((each) =>
+      match.terminating ? sinceDeletion(each) : each,
+    ),
     propagationPolicy:
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
@@ -117,6 +122,7 @@ function ruleOf(name: string, fields: Mapping, from: string, compile: Compile): 
     forMs: waitMs(wait, `${from}.for`),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
+    keep: keepOf(fields['keep'], `${from}.keep`),
   }
   checkGrace(rule, from)
   checkReach(rule, from)
@@ -158,12 +164,21 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
   )
 }
 
+/** What is counted takes no age. */
+function withTime(fields: Mapping): Mapping {
+  const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
+  return fields['keep'] === undefined || isTimed ? fields : { ...fields, after: 0 }
+}
+
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases }: Rule, from: string): void {
+function checkReach({ match, cases, keep }: Rule, from: string): void {
+  if (keep !== null && match.terminating) {
+    throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
+  }
   if (selects(match)) return
   const byAge = cases.filter(isByAge)
   const what = 'labels, annotations, namespaces or an expression in match, or when'
-  if (byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
+  if (keep === null && byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
     throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
   }
   const careful = byAge.length === 0 ? undefined : match.kinds.find(isCareful)
