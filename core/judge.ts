@@ -12,6 +12,7 @@ import { admit } from './admit/admission.ts'
 import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
 import { countDeleted, noteDue } from './admit/rule-hold.ts'
+import { countKept, noteUnsure } from './admit/rule-keep.ts'
 import { beginWalk, ensureTimer, nodeTimer } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
 import { putNode } from './graph/link.ts'
@@ -51,7 +52,7 @@ export function judge(step: Step, uid: Uid): void {
   for (const kind of awaited ?? []) waitFor(step, kind, uid)
   if (awaited === undefined || awaited.length > 0) return endVerification(step, node.object)
 
-  const judgement = decide(step.graph, node)
+  const judgement = decided(step, node)
   const time = Math.max(step.at.timestamp, state.now)
   const { rule } = judgement
   if (rule !== null) noteDue(step, rule, node, time)
@@ -112,6 +113,14 @@ export function judge(step: Step, uid: Uid): void {
     basis,
     admission,
   })
+}
+
+/** By what rules count, the object itself included. */
+function decided(step: Step, node: Node): Judgement {
+  const first = decide(step.graph, node)
+  const judgement = countKept(step, node, first) ? decide(step.graph, node) : first
+  if (judgement.rule !== null) noteUnsure(step, judgement.rule, node)
+  return judgement
 }
 
 /** An object that is due later is judged again so often until then. */

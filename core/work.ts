@@ -14,6 +14,7 @@ import { callByRules, pageOfTurns } from './admit/rule-call.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
+import { pageOfKept, takeKept } from './graph/keep-index.ts'
 import {
   ALL_NODES_PREFIX,
   clusterIn,
@@ -93,6 +94,8 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
       return { ...ringPage(facts, todo.root), limit: KEYS_PER_PAGE }
     case 'ring-end':
       return within(ringPrefix(cluster, todo.root))
+    case 'keep':
+      return { ...within(''), ...pageOfKept(facts, todo, cursor) }
   }
 }
 
@@ -158,6 +161,8 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
       return walk(step, work, todo.root, keys) ? undefined : lastOf(keys)
     case 'ring-end':
       return endWalk(step, todo, keys) ? undefined : lastOf(keys)
+    case 'keep':
+      return takeKept(step, todo, keys) ? undefined : lastOf(keys)
     case 'suspects':
     case 'forget':
     case 'relist':
@@ -211,6 +216,7 @@ function isJudgedBy(facts: ClusterFacts, todo: Todo, uid: Uid): boolean {
   }
   const { object, verdict } = node
   if (object.ownerReferences.length > 0 || object.deletedAt !== null) return true
+  if (facts.keeping !== undefined && facts.keeps(uid) !== undefined) return true
   return verdict !== null || rulesOfKind(facts.rules, object) !== null
 }
 

@@ -29,5 +29,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     forMs: 0,
     limit: null,
     warnMs: 0,
+    keep: null,
   },
 ]

@@ -55,9 +55,11 @@ import type { Standing } from '../../core/model/reference.ts'
 import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type {
   EnforcedRule,
+  KeepBy,
   Rule,
   RuleCase,
   RuleExpression,
+  RuleKeep,
   RuleLimit,
   RuleMatch,
   Term,
@@ -69,6 +71,7 @@ import type {
   DefinitionSpan,
   FormerProtection,
   HeldNamespace,
+  KeptRow,
   KindPhase,
   KnownPolicy,
   MinuteCounts,
@@ -236,6 +239,13 @@ const rule = record<Rule>({
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
+  keep: maybe(
+    record<RuleKeep>({
+      newest: number,
+      by: cases<KeepBy>({ owner: {}, namespace: {}, cluster: {}, label: { key: text } }),
+      first: terms,
+    }),
+  ),
 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
@@ -466,6 +476,7 @@ const todo: Draw<Todo> = cases<Todo>({
     budget: word<BudgetClass>({ deleted: 1, missing: 1, 'not-found': 1 }),
     isAgain: truth,
   },
+  keep: { rule: text, group: text, isAgain: truth },
 })
 
 const look = record<Look>({
@@ -911,6 +922,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
     isOver: truth,
   },
+  KeepGroup: { newest: number, count: number, beyond: number, upTo: text, isAgain: truth },
+  Kept: {},
+  Keeps: { rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })) },
+  Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

@@ -54,6 +54,7 @@ async function run(name: string, flags: TryFlags): Promise<void> {
   const output = outputOf(flags.output, OUTPUTS)
   const since = moment({ key: 'since', value: flags.since, from: '--since' }, Date.now()) ?? ''
   const rule = await ruleNamed(name, flags)
+  checkTriable(rule)
   const { refoldInThreads } = await import('./refold-thread.ts')
   const trying = { type: 'try', fromMs: Date.parse(since), rule } as const
   const results = await refoldInThreads(flags, trying, stopSignal(), progress)
@@ -61,6 +62,12 @@ async function run(name: string, flags: TryFlags): Promise<void> {
   process.stdout.write(
     text ?? structured(documentOf(results, rule, since), output === 'yaml' ? 'yaml' : 'json'),
   )
+}
+
+/** The log is folded without the rule, so what it counts, or deletes once more, is not known. */
+function checkTriable({ name, keep, match }: Rule): void {
+  const what = keep !== null ? 'keep' : match.terminating ? 'match.terminating' : ''
+  if (what !== '') throw bad(`rule ${name} has ${what}: no record shows what that would have done`)
 }
 
 /** Of a config file, or as the policy on the log has it. */

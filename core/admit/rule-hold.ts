@@ -14,6 +14,7 @@ import type { Step } from '../graph/outcome.ts'
 import { freeTurnsOf, ruleTurnOf } from '../graph/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
+import { unsureBecause } from '../judge/keep.ts'
 import { NAMESPACES_COUNTED } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
@@ -76,6 +77,8 @@ export function heldByRule(
   if (!isShareKnown(facts, rule)) {
     return held(`rule ${rule.name} has a limit by share, and its kinds are not all listed yet`)
   }
+  const unsure = unsureBecause(facts, rule, node.object)
+  if (unsure !== '') return held(unsure)
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${releaseText(rule)}`)
   return order === undefined

@@ -23,6 +23,10 @@ import type {
   FirstApproval,
   Gets,
   HeldNode,
+  KeepGroup,
+  Keeping,
+  Keeps,
+  KeptRow,
   Kind,
   Lane,
   MinuteCounts,
@@ -59,6 +63,10 @@ import {
   endingKey,
   getsKey,
   heldKey,
+  keepGroupKey,
+  keepingKey,
+  keepsKey,
+  keptKey,
   kindKey,
   kindNameKey,
   laneKey,
@@ -191,6 +199,25 @@ export class ClusterGraph extends StoredFacts<Graph> {
   setClusterRules(rules: ClusterRules): void {
     const isNone = rules.policies.length === 0 && !rules.isOver
     this.#put(clusterRulesKey(this.cluster), isNone ? null : rules)
+  }
+
+  setKeepGroup(rule: string, name: string, group: KeepGroup | null): void {
+    this.#put(keepGroupKey(this.cluster, rule, name), group)
+  }
+
+  /** Its row in both directions. */
+  setKept(row: KeptRow, uid: Uid, isThere: boolean): void {
+    for (const way of ['up', 'down'] as const) {
+      this.#put(keptKey(this.cluster, row, way, uid), isThere ? { type: 'Kept' } : null)
+    }
+  }
+
+  setKeeps(uid: Uid, keeps: Keeps | null): void {
+    this.#put(keepsKey(this.cluster, uid), keeps)
+  }
+
+  setKeeping(keeping: Keeping | null): void {
+    this.#put(keepingKey(this.cluster), keeping)
   }
 
   setPlan(set: SetHash): void {

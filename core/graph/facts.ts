@@ -30,6 +30,9 @@ import type {
   FirstApproval,
   Gets,
   HeldNode,
+  KeepGroup,
+  Keeping,
+  Keeps,
   Kind,
   Lane,
   MinuteCounts,
@@ -61,6 +64,9 @@ import {
   endingKey,
   getsKey,
   heldKey,
+  keepGroupKey,
+  keepingKey,
+  keepsKey,
   kindKey,
   kindNameKey,
   laneKey,
@@ -148,6 +154,12 @@ export interface ClusterFacts {
   readonly ruleTurns: RuleTurns
   /** The objects of a controller that a rule deleted. */
   ruleOwner(rule: string, controller: Uid): RuleOwner | undefined
+  /** A group of objects of which a rule keeps the newest; the rule by its digest. */
+  keepGroup(rule: string, group: string): KeepGroup | undefined
+  /** In which groups an object is. */
+  keeps(uid: Uid): Keeps | undefined
+  /** Undefined where no object is in any. */
+  readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
   readonly plan: SetHash
   readonly ruling: PlanRuling | undefined
@@ -313,6 +325,18 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   get ruleTurns(): RuleTurns {
     return typed(this.reader.get(ruleTurnsKey(this.cluster)), 'RuleTurns') ?? NO_RULE_TURNS
+  }
+
+  keepGroup(rule: string, group: string): KeepGroup | undefined {
+    return typed(this.reader.get(keepGroupKey(this.cluster, rule, group)), 'KeepGroup')
+  }
+
+  keeps(uid: Uid): Keeps | undefined {
+    return typed(this.reader.get(keepsKey(this.cluster, uid)), 'Keeps')
+  }
+
+  get keeping(): Keeping | undefined {
+    return typed(this.reader.get(keepingKey(this.cluster)), 'Keeping')
   }
 
   get plan(): SetHash {

@@ -223,6 +223,45 @@ export function ruleTurnsPrefix(cluster: ClusterId): string {
   return `ruleturn/${clusterPart('', cluster)}/`
 }
 
+/** A group of the objects of which a rule keeps the newest. */
+export function keepGroupKey(cluster: ClusterId, rule: string, group: string): string {
+  return `keepgroup/${clusterPart('', cluster)}/${part(rule)}/${part(group)}`
+}
+
+/** Its rows, the oldest first (`up`) or the newest (`down`). */
+export function keptPrefix(
+  cluster: ClusterId,
+  { rule, group, way }: { readonly rule: string; readonly group: string; readonly way: KeptWay },
+): string {
+  return `kept/${clusterPart('', cluster)}/${part(rule)}/${part(group)}/${way}/`
+}
+
+export type KeptWay = 'up' | 'down'
+
+/** The rows of an object. */
+export function keepsKey(cluster: ClusterId, uid: Uid): string {
+  return `keeps/${clusterPart('', cluster)}/${part(uid)}`
+}
+
+export function keptKey(
+  cluster: ClusterId,
+  { rule, group, order }: { readonly rule: string; readonly group: string; readonly order: string },
+  way: KeptWay,
+  uid: Uid,
+): string {
+  const at = way === 'up' ? order : turned(order)
+  return `${keptPrefix(cluster, { rule, group, way })}${at}/${part(uid)}`
+}
+
+/** Digits, in the order the other way round. */
+export function turned(order: string): string {
+  return order.replaceAll(/\d/g, (digit) => String(9 - Number(digit)))
+}
+
+export function keepingKey(cluster: ClusterId): string {
+  return `keeping/${clusterPart('', cluster)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`
@@ -406,6 +445,6 @@ function part(text: string): string {
   return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }
 
-function padded(number: number, digits: number): string {
+export function padded(number: number, digits: number): string {
   return Math.trunc(number).toString().padStart(digits, '0')
 }

@@ -8,10 +8,19 @@
  *
  * Not here: reading pages (services/graph), the keys themselves (key.ts).
  */
+import { lanes } from '../model/hash.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { DependentsTodo } from '../model/state.ts'
 import type { PageRequest } from './agenda.ts'
-import { coordinatesIn, coordinatesPart, countKeyOfEdges, edgesPrefix, lastPart } from './key.ts'
+import {
+  coordinatesIn,
+  coordinatesPart,
+  countKeyOfEdges,
+  edgesPrefix,
+  lastPart,
+  padded,
+  turned,
+} from './key.ts'
 
 /** The subject of a row: the dependent of an edge, the visited object of a search. */
 export function subjectOf(row: string): Uid {
@@ -24,6 +33,18 @@ export function namespaceOfTicket(row: string): string {
 
 export function namespaceOfTurn(row: string): string {
   return decodeURIComponent(row.split('/')[2] ?? '')
+}
+
+/** The place of an object among others: the oldest is the least, and who is first before it. */
+export function keptOrder(isFirst: boolean, createdAt: number, uid: Uid): string {
+  const tie = lanes(uid).map((lane) => padded(lane, 10))
+  return [isFirst ? '0' : '1', padded(Math.max(0, createdAt), 15), ...tie].join('')
+}
+
+/** Of an object of which a rule keeps the newest, in either direction. */
+export function orderOfKept(row: string): string {
+  const [way = '', order = ''] = row.split('/').slice(-3)
+  return way === 'up' ? order : turned(order)
 }
 
 /** After all tickets, or turns, of that one's namespace. */

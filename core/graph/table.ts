@@ -112,6 +112,16 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   },
   RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'], page: 2 },
   ClusterRules: { ...FEW, name: 'clusterrules', key: ['cluster'] },
+  KeepGroup: { ...FACT, name: 'keepgroup', key: ['cluster', 'rule', 'group'] },
+  Kept: {
+    ...INDEX,
+    name: 'kept',
+    key: ['cluster', 'rule', 'group', 'way', 'order', 'uid'],
+    page: 4,
+    hasFormer: false,
+  },
+  Keeps: { ...FACT, name: 'keeps', key: ['cluster', 'uid'] },
+  Keeping: { ...FEW, name: 'keeping', key: ['cluster'], hasFormer: false },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

@@ -10,7 +10,7 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
-import type { ObjectMeta, Pair } from '../model/object.ts'
+import type { ObjectMeta } from '../model/object.ts'
 import { deletionAskedAt } from '../model/object.ts'
 import type {
   EnforcedRule,
@@ -18,7 +18,6 @@ import type {
   RuleCase,
   RuleExpression,
   RuleMatch,
-  Term,
   TimeSource,
   WaitSource,
 } from '../model/rule/rule.ts'
@@ -28,6 +27,8 @@ import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
 import { costOf } from './expression/tree.ts'
 import { type ExpressionSubject, evaluate, evaluation } from './expression.ts'
+import { isBeyond, keepText } from './keep.ts'
+import { areTrue, textOf } from './term.ts'
 
 /** What a rule says of an object. */
 export interface Dueness {
@@ -65,6 +66,7 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
     // What is said ahead is said of what is to be deleted, which then waits.
     const at = found.at - rule.warnMs
     if (at > now) nextAt = Math.min(nextAt ?? at, at)
+    else if (!isBeyond(facts, rule, node.object)) continue
     else if (due === null || isBefore(found, due, enforced)) due = found
   }
   return { due, nextAt }
@@ -209,27 +211,6 @@ export function isLike(text: string, pattern: string): boolean {
   return text.length - last.length >= at && text.endsWith(last)
 }
 
-function areTrue(terms: readonly Term[], pairs: readonly Pair[]): boolean {
-  return terms.every((term) => isTrue(term, textOf(pairs, term.key)))
-}
-
-export function isTrue({ operator, values }: Term, value: string | undefined): boolean {
-  switch (operator) {
-    case 'in':
-      return value !== undefined && values.includes(value)
-    case 'not-in':
-      return value === undefined || !values.includes(value)
-    case 'exists':
-      return value !== undefined
-    case 'absent':
-      return value === undefined
-  }
-}
-
-export function textOf(pairs: readonly Pair[], key: string): string | undefined {
-  return pairs.find((pair) => pair.key === key)?.value
-}
-
 /** Whatever the rest of its rule says. */
 export function caseOf(
   rule: Rule,
@@ -241,7 +222,8 @@ export function caseOf(
   const wait = waitOf(after, object)
   if (from === null || wait === null) return null
   const at = Math.min(from.time + wait.ms, NEVER_MS)
-  const because = `rule ${rule.name}: due ${wait.text}${from.text} (${timeText(from.time)})`
+  const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
+  const because = `rule ${rule.name}: due ${wait.text}${from.text} (${timeText(from.time)})${kept}`
   return { rule, at, because }
 }
 

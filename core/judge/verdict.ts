@@ -56,8 +56,7 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   const judgement = decideByOwners(facts, node)
   const { verdict } = judgement
   // Where an owner is not known, or cannot be, it is decided before any rule is asked.
-  const isLeft = verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
-  if (!isLeft) return judgement
+  if (!isLeftToRules(verdict)) return judgement
   const ruled = judgeByRules(facts, node)
   if (ruled === null) return judgement
   const { due, nextAt } = ruled
@@ -69,6 +68,11 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
     action: { type: 'delete', policy: ruledPropagation(facts, node, rule) },
     ...{ stands: [], part: null, rule, nextAt },
   }
+}
+
+/** Owners have nothing to be done. */
+export function isLeftToRules(verdict: Verdict | null): boolean {
+  return verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
 }
 
 /**

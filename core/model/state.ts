@@ -61,6 +61,10 @@ export type StateValue =
   | RuleTurn
   | RuleOwner
   | ClusterRules
+  | KeepGroup
+  | Kept
+  | Keeps
+  | Keeping
   | UnreadableHome
   | Position
 
@@ -355,6 +359,7 @@ export interface Work {
  *   the cycle.
  * - `tickets`: the queue of a budget.
  * - `turns`: the objects that wait to be deleted by a rule.
+ * - `keep`: moves the boundary of a group of which a rule keeps the newest.
  */
 export type Todo =
   | { readonly type: 'subject' | 'verify'; readonly uid: Uid }
@@ -368,6 +373,7 @@ export type Todo =
   | { readonly type: 'ring'; readonly root: Uid }
   | RingEndTodo
   | TicketsTodo
+  | KeepTodo
 
 /** Done to one key after the other. */
 export type KeyTodo =
@@ -429,6 +435,15 @@ export interface RingEndTodo {
   readonly root: Uid
   /** The index at which the cycle begins that the search found; null for none. */
   readonly first: number | null
+}
+
+export interface KeepTodo {
+  readonly type: 'keep'
+  /** `ruleDigest`. */
+  readonly rule: string
+  readonly group: string
+  /** All up to the boundary are judged; false: it is moved. */
+  readonly isAgain: boolean
 }
 
 export interface TicketsTodo {
@@ -701,6 +716,51 @@ export interface KnownPolicy {
   readonly account: string
   /** Append time since when its annotation names the rule as it is; 0 for a dry run. */
   readonly enforcedAt: number
+}
+
+/**
+ * `keepgroup/<cluster>/<rule's digest>/<group>`: how many objects of a group a rule counts, of
+ * which it keeps the newest.
+ */
+export interface KeepGroup {
+  readonly type: 'KeepGroup'
+  /** So many stay. */
+  readonly newest: number
+  readonly count: number
+  /** Those up to the boundary. */
+  readonly beyond: number
+  /** The boundary: the order of the last one that does not stay; empty for none. */
+  readonly upTo: string
+  /** Some were judged while the boundary had to move back. */
+  readonly isAgain: boolean
+}
+
+/** `kept/<cluster>/<rule's digest>/<group>/<way>/<order>/<uid>`: twice, in both directions. */
+export interface Kept {
+  readonly type: 'Kept'
+}
+
+/** `keeps/<cluster>/<uid>`: the rows of an object. */
+export interface Keeps {
+  readonly type: 'Keeps'
+  readonly rows: readonly KeptRow[]
+}
+
+export interface KeptRow {
+  /** `ruleDigest`. */
+  readonly rule: string
+  readonly group: string
+  readonly order: string
+  /** Of the rule. */
+  readonly newest: number
+}
+
+/** `keeping/<cluster>`: where no object has a row, and no record was lost, there is none. */
+export interface Keeping {
+  readonly type: 'Keeping'
+  readonly count: number
+  /** Offset of the last unreadable record of any namespace since then; -1: none. */
+  readonly lostAt: bigint
 }
 
 /**

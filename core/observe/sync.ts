@@ -7,7 +7,7 @@
  * served proves nothing about its objects.
  */
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from '../graph/agenda.ts'
-import { isMonitored, isSynced } from '../graph/kind-status.ts'
+import { isMonitored, isSynced, kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { currentCluster, drop } from '../graph/outcome.ts'
 import { noteKindName } from '../graph/owner-place.ts'
@@ -83,8 +83,19 @@ export function heartbeat(step: Step, event: Heartbeat): void {
     kind,
     aliveAt: step.at.timestamp - ageMs,
   }))
-  step.graph.setState({ ...state, now, pulses })
+  const heard = { ...state, now, pulses }
+  step.graph.setState(heard)
+  if (step.graph.keeping !== undefined) noteHeard(step, state, heard)
   if (state.nextDue <= now) enqueue(step, { todo: { type: 'timers' } })
+}
+
+/** What waited while the watch of a kind was silent is judged again. */
+function noteHeard(step: Step, before: ClusterState, after: ClusterState): void {
+  for (const kind of before.pulses) {
+    const known = step.graph.kind(kind)
+    const [was, is] = [before, after].map((state) => kindStatus(known, kind, state).type)
+    if (was === 'silent' && is === 'live') judgeWaiters(step, kind)
+  }
 }
 
 export function kindServed(step: Step, event: KindServed): void {
@@ -257,6 +268,8 @@ export function unreadable(step: Step, event: Unreadable): void {
   const { home, reason } = event
   const { position } = step.at
   step.graph.setUnreadable(home, { type: 'UnreadableHome', position, reason })
+  const { keeping } = step.graph
+  if (keeping !== undefined) step.graph.setKeeping({ ...keeping, lostAt: position })
   enqueue(step, { todo: { type: 'relist' } })
 }
 

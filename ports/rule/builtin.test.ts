@@ -171,6 +171,11 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
   ['unscheduled-pods', 'that a finalizer holds', terminating({}, ['a'], 0), null],
   ['unscheduled-pods', 'with a finalizer', terminating({}, ['a']), at('01:00:00')],
 
+  ['terminated-pods', 'that succeeded', { status: { phase: 'Succeeded' } }, CREATED],
+  ['terminated-pods', 'that failed', { status: { phase: 'Failed' } }, CREATED],
+  ['terminated-pods', 'that runs', { status: { phase: 'Running' } }, null],
+  ['terminated-pods', 'of no phase', {}, null],
+
   ['janitor', 'with a TTL', marked({ 'janitor/ttl': '2h' }), at('02:00:00')],
   ['janitor', 'that stays', marked({ 'janitor/ttl': 'forever' }), null],
   ['janitor', 'with a TTL of nothing', marked({ 'janitor/ttl': '0s' }), null],

@@ -104,6 +104,20 @@ const UNSCHEDULED_PODS: Builtin = {
   },
 }
 
+/** controller/podgc, `gcTerminated`, with the flag's default. */
+const TERMINATED_PODS: Builtin = {
+  '': {
+    match: { kinds: ['Pod'] },
+    when: { 'status.phase': ['Succeeded', 'Failed'] },
+    after: 0,
+    keep: {
+      newest: 12_500,
+      by: 'cluster',
+      first: { 'status.phase': 'Failed', 'status.reason': 'Evicted' },
+    },
+  },
+}
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -141,6 +155,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'api-server-leases': API_SERVER_LEASES,
   'released-volumes': RELEASED_VOLUMES,
   'unscheduled-pods': UNSCHEDULED_PODS,
+  'terminated-pods': TERMINATED_PODS,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
 }

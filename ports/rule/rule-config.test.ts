@@ -63,7 +63,7 @@ test('a rule is what was written, and the rest is the default', () => {
   }
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null },
-    ...{ forMs: 0, warnMs: 0, limit: null },
+    ...{ forMs: 0, warnMs: 0, limit: null, keep: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -93,6 +93,7 @@ test('a rule is what was written, and the rest is the default', () => {
       forMs: 600_000,
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
+      keep: null,
     },
     {
       name: 'expired',
@@ -326,6 +327,21 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     'match: { kinds: [Pod], terminating: true }, after: 0, gracePeriodSeconds: 0',
     /would delete all objects of its kinds at once/,
   ],
+  [`${POD}, keep: { by: cluster }`, /keep\.newest: is missing/],
+  [`${POD}, keep: { newest: 0, by: cluster }`, /keep\.newest: expected a whole number from 1/],
+  [`${POD}, keep: { newest: 3 }`, /keep\.by: is missing: owner, namespace, cluster or/],
+  [`${POD}, keep: { newest: 3, by: age }`, /"age" is none of owner, namespace, cluster/],
+  [`${POD}, keep: { newest: 3, by: { label: 'a b' } }`, /keep\.by\.label: expected the key of/],
+  [
+    'match: { kinds: [ConfigMap] }, keep: { newest: 3, by: cluster }',
+    /would delete each ConfigMap for its age alone/,
+  ],
+  [
+    'match: { kinds: [Pod], terminating: true }, gracePeriodSeconds: 0, keep: { newest: 1, by: cluster }',
+    /^f: rules\.r: keep is about objects that live/,
+  ],
+  ['builtin: finished-jobs, keep: { newest: 3 }', /this built-in rule keeps none; leave it out/],
+  ['builtin: terminated-pods, keep: { by: owner }', /unknown key by; known are newest/],
   ['builtin: unscheduled-pods, match: { terminating: true }', /terminating: are fixed/],
   ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
   ['builtin: toString', /builtin: is none of finished-jobs/],
@@ -395,6 +411,25 @@ test('a built-in rule is what it says, narrowed by what the config says', () => 
   }
 })
 
+test('a rule that keeps the newest needs no age', () => {
+  const [owned, labelled, terminated] = rulesIn(`
+- { name: owned, match: { kinds: [ReplicaSet.apps] }, keep: { newest: 3, by: owner } }
+- { name: labelled, match: { kinds: [Pod] }, after: 1h, keep: { newest: 1, by: { label: app } } }
+- { builtin: terminated-pods, keep: { newest: 500 } }
+`)
+  deepEqual(owned?.cases, [
+    { fields: [], since: { type: 'created' }, after: { type: 'fixed', ms: 0 } },
+  ])
+  deepEqual(owned?.keep, { newest: 3, by: { type: 'owner' }, first: [] })
+  deepEqual(labelled?.keep?.by, { type: 'label', key: 'app' })
+  deepEqual([terminated?.keep?.newest, terminated?.keep?.first.length], [500, 2])
+})
+
+test('what most rules do not have is no part of their digests', () => {
+  const [plain] = rulesIn('- { name: a, match: { kinds: [Pod], labels: b }, after: 1h }')
+  equal(ruleDigest(plain!), '4792eaadea1a8730618d5ca4db95ad30')
+})
+
 test('the rules of the document are rules', () => {
   const root = join(import.meta.dirname, '..', '..')
   const page = readFileSync(join(root, 'docs', 'operate', 'rules.md'), 'utf8')
@@ -403,6 +438,7 @@ test('the rules of the document are rules', () => {
   deepEqual(names, [
     ['old-previews', 'finished-jobs'],
     ['done', 'expires'],
+    ['history', 'terminated-pods'],
     ['janitor', 'janitor-expires'],
   ])
   for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)

@@ -19,6 +19,7 @@ import { readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
+import { keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
@@ -36,10 +37,13 @@ export const RULE_KEYS: readonly string[] = [
     'limit',
     'propagationPolicy',
     'gracePeriodSeconds',
+    'keep',
     'builtin',
   ],
 ]
-export const BUILTIN_KEYS: readonly string[] = ['name', 'builtin', 'match', 'for', 'warn', 'limit']
+export const BUILTIN_KEYS: readonly string[] = [
+  ...['name', 'builtin', 'match', 'for', 'warn', 'limit', 'keep'],
+]
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Foreground', 'Orphan']
@@ -93,7 +97,8 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
 export function builtinFields(own: Mapping, given: Mapping, from: string): Mapping {
   const match = narrowed(own['match'] as Mapping, given['match'], `${from}.match`)
   const { for: wait, warn, limit } = given
-  return { ...own, match, for: wait, warn, limit }
+  const keep = narrowedKeep(own['keep'], given['keep'], `${from}.keep`)
+  return { ...own, match, for: wait, warn, limit, keep }
 }
 
 /** What is in the cluster's own namespaces is deleted only where a rule names them one by one. */
@@ -130,7 +135,9 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   const rule: Rule = {
     name,
     match,
-    cases: ruleCases(fields, from).map((each) => (match.terminating ? sinceDeletion(each) : each)),
+    cases: ruleCases(withTime(fields), from).map((each) =>
+      match.terminating ? sinceDeletion(each) : each,
+    ),
     propagationPolicy:
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
@@ -138,6 +145,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     forMs: waitMs(wait, `${from}.for`),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
+    keep: keepOf(fields['keep'], `${from}.keep`),
   }
   checkGrace(rule, from)
   checkReach(rule, reading)
@@ -179,13 +187,22 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
   )
 }
 
+/** What is counted takes no age. */
+function withTime(fields: Mapping): Mapping {
+  const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
+  return fields['keep'] === undefined || isTimed ? fields : { ...fields, after: 0 }
+}
+
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases }: Rule, { from, within }: RuleReading): void {
+function checkReach({ match, cases, keep }: Rule, { from, within }: RuleReading): void {
+  if (keep !== null && match.terminating) {
+    throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
+  }
   if (selects(match)) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, or when`
-  if (byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
+  if (keep === null && byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
     throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
   }
   const careful = byAge.length === 0 ? undefined : match.kinds.find(isCareful)

@@ -47,6 +47,8 @@ function normalValue(value: StateValue): unknown {
       return [value.digest, value.due, value.because, value.heldIn.map((it) => it.because)]
     case 'ClusterRules':
       return value.policies.map(({ uid, rule, enforcedAt }) => [uid, rule, enforcedAt > 0])
+    case 'KeepGroup':
+      return [value.count, value.beyond]
     case 'RuleOwner':
       return [value.deleted, value.replaced]
     default:

@@ -4,7 +4,8 @@
  *
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
- * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`;
+ * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
+ * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`;
  * `terminating`, and then the seconds are since the deletion was requested; and as an expression
  * that reads the time, `older:SECONDS`, `younger:SECONDS`.
  *
@@ -16,9 +17,11 @@ import type { Expression } from '../../core/judge/expression/tree.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type {
+  KeepBy,
   Rule,
   RuleCase,
   RuleExpression,
+  RuleKeep,
   Term,
   TimeSource,
   WaitSource,
@@ -53,6 +56,7 @@ export function ruleIn(text: string): Rule {
     gracePeriodSeconds: grace === undefined ? null : Number(grace),
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
+    keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
@@ -78,6 +82,19 @@ export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta):
   const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
   const projected = { ...NONE_READ, policy }
   return { ...object, annotations: [...annotations, ...more], projected }
+}
+
+/** `by`: `owner`, `namespace`, `cluster` or `label=KEY`. */
+function keepIn(
+  newest: string | undefined,
+  by = 'cluster',
+  first: readonly Term[],
+): RuleKeep | null {
+  if (newest === undefined) return null
+  const [type, key = ''] = by.split('=')
+  const of: KeepBy =
+    type === 'label' ? { type, key } : { type: type as 'owner' | 'namespace' | 'cluster' }
+  return { newest: Number(newest), by: of, first }
 }
 
 /** `now - object.metadata.creationTimestamp > duration("60s")`, compiled. */

@@ -34,6 +34,7 @@ import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
+import { checkKept } from './keep-state-check.ts'
 import {
   checkClusterRules,
   checkOrders,
@@ -67,7 +68,7 @@ export function check(entries: Entries): readonly string[] {
     complaints.push(...checkTable(key, value).map((it) => `${key}: ${it}`))
     complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
   }
-  return [...complaints, ...checkAll(entries, expected)]
+  return [...complaints, ...checkAll(entries, expected), ...checkKept(entries)]
 }
 
 /** Keys and values are those of a table. */

@@ -31,6 +31,8 @@ export interface Rule {
   readonly warnMs: number
   /** Null: none. */
   readonly limit: RuleLimit | null
+  /** Null: all that is due is deleted. */
+  readonly keep: RuleKeep | null
 }
 
 /** All of it holds for an object that the rule is about. */
@@ -102,6 +104,23 @@ export interface RuleLimit {
   readonly percent: number
 }
 
+/**
+ * Of the objects of a kind in a cluster that are due, the newest of each group stay. One that is in
+ * no group stays.
+ */
+export interface RuleKeep {
+  /** At least one. */
+  readonly newest: number
+  readonly by: KeepBy
+  /** Fields of those that count as older than all others; none: only the creation counts. */
+  readonly first: readonly Term[]
+}
+
+/** Those with one controller, in one namespace, with one value of a label; or all of a cluster. */
+export type KeepBy =
+  | { readonly type: 'owner' | 'namespace' | 'cluster' }
+  | { readonly type: 'label'; readonly key: string }
+
 /** An order to enforce a rule, as it was then. */
 export interface EnforcedRule {
   readonly name: string
@@ -134,6 +153,8 @@ export interface KindReads extends GroupKind {
 export interface KindRules {
   readonly rules: readonly Rule[]
   readonly reads: KindReads
+  /** Those that keep the newest. */
+  readonly keeping: readonly Rule[]
 }
 
 /** Whether an order has this rule carried out, as it is. */
@@ -162,10 +183,10 @@ const DIGESTS = new WeakMap<Rule, string>()
 /** Of a rule as it is: two with the same digest decide alike. */
 export function ruleDigest({ name, match, cases, propagationPolicy, ...rest }: Rule): string {
   const { terminating, ...selected } = match
-  const { forMs, warnMs, limit, gracePeriodSeconds } = rest
+  const { forMs, warnMs, limit, gracePeriodSeconds, keep } = rest
   // Of a rule that has none of these the digest is as it was before rules could have them.
-  const isPlain = !terminating && gracePeriodSeconds === null
-  const more = isPlain ? [] : [{ terminating, gracePeriodSeconds }]
+  const isPlain = !terminating && gracePeriodSeconds === null && keep === null
+  const more = isPlain ? [] : [{ terminating, gracePeriodSeconds, keep }]
   return hash64(JSON.stringify([name, selected, cases, propagationPolicy])).concat(
     hash64(JSON.stringify([forMs, warnMs, limit, ...more])),
   )
@@ -216,7 +237,8 @@ export function rulesOfKind(rules: readonly Rule[], within: KindWithin): KindRul
   if (known !== undefined) return known
   const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, within))
   const about = { group: within.group, kind: within.kind, namespace }
-  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about) }
+  const keeping = own.filter(({ keep }) => keep !== null)
+  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about), keeping }
   kinds.set(key, found)
   return found
 }
@@ -272,8 +294,9 @@ function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {
   return match.kinds.some((each) => each.kind === kind && each.group === group)
 }
 
-function labelsOf({ match }: Rule): readonly string[] {
-  return [...match.labels.map(({ key }) => key), ...(match.expression?.labels ?? [])]
+function labelsOf({ match, keep }: Rule): readonly string[] {
+  const grouped = keep?.by.type === 'label' ? [keep.by.key] : []
+  return [...match.labels.map(({ key }) => key), ...(match.expression?.labels ?? []), ...grouped]
 }
 
 function annotationsOf({ match, cases }: Rule): readonly string[] {
@@ -285,13 +308,14 @@ function annotationsOf({ match, cases }: Rule): readonly string[] {
   return [...named, ...timed, ...(match.expression?.annotations ?? [])]
 }
 
-function fieldsOf({ match, cases }: Rule): readonly string[] {
+function fieldsOf({ match, cases, keep }: Rule): readonly string[] {
   const named = cases.flatMap(({ fields, since, after }) => [
     ...fields.map(({ key }) => key),
     ...(since.type === 'field' ? [since.path] : []),
     ...(after.type === 'seconds' ? [after.path] : []),
   ])
-  return [...named, ...(match.expression?.fields ?? [])]
+  const first = keep?.first.map(({ key }) => key) ?? []
+  return [...named, ...(match.expression?.fields ?? []), ...first]
 }
 
 function sorted(keys: readonly string[]): readonly string[] {

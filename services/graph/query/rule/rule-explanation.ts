@@ -4,7 +4,9 @@
  * What must stay true: each term is decided by the code that decides about the object
  * (core/judge/rule.ts). What was not read is null, and never false.
  */
-import { caseOf, duenessOf, isMatch, isTrue, textOf } from '../../../../core/judge/rule.ts'
+import { isBeyond } from '../../../../core/judge/keep.ts'
+import { caseOf, duenessOf, isMatch } from '../../../../core/judge/rule.ts'
+import { isTrue, textOf } from '../../../../core/judge/term.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { ObjectMeta, Pair } from '../../../../core/model/object.ts'
 import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/rule/field-path.ts'
@@ -41,7 +43,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
     ...{ group, kind, namespace, name, uid, isRead, unreadBecause },
     isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
     dueAt: dueness?.at ?? null,
-    isDue: dueness !== null && dueness.at <= now,
+    isDue: dueness !== null && dueness.at <= now && isBeyond(view.facts, rule, object),
     terms,
     cases: rule.cases.map((each) => {
       const found = isRead ? caseOf(rule, each, object) : null

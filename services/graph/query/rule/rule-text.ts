@@ -6,11 +6,13 @@
  *
  * Not here: what a rule says of one object (rule-explanation.ts).
  */
+import { keepText } from '../../../../core/judge/keep.ts'
 import { durationText } from '../../../../core/judge/rule.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import type {
   Rule,
   RuleCase,
+  RuleKeep,
   RuleLimit,
   RuleMatch,
   Term,
@@ -20,21 +22,26 @@ import type {
 
 /** One sentence. */
 export function ruleText(rule: Rule): string {
-  const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit } = rule
+  const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
+  const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
 }
 
 const HOW = {
   Foreground: 'their dependents first',
   Orphan: 'their dependents left',
   Background: '',
+}
+
+function firstText({ first }: RuleKeep): string {
+  return first.length === 0 ? '' : ` (oldest are those where ${first.map(fieldText).join(' and ')})`
 }
 
 function graceText(seconds: number): string {
