@@ -85,4 +85,38 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     ],
     by: { file: STORIES, test: 'story rule limit of share' },
   },
+  {
+    name: 'no turns',
+    mistake: 'all that is due is sent at once, before whatever else is to be deleted',
+    changes: [{ file: 'core/graph/rule-turn.ts', function: 'freeTurnsOf', body: ['return 1'] }],
+    by: {
+      file: 'core/admit/rule-turn.test.ts',
+      test: 'of 1,000 objects of a namespace that are due together half of all turns are under way',
+    },
+  },
+  {
+    name: 'one namespace has all turns',
+    mistake: 'each call begins with the first namespace again',
+    changes: [
+      {
+        file: 'core/admit/rule-call.ts',
+        function: 'pageOfTurns',
+        body: [
+          "return original({ cluster, ruleTurns: { ...ruleTurns, cursor: '' } } as never, cursor)",
+        ],
+      },
+    ],
+    by: {
+      file: 'core/admit/rule-turn.test.ts',
+      test: 'of many namespaces each has its turn, whatever its name',
+    },
+  },
+  {
+    name: 'one namespace holds all',
+    mistake: 'a namespace that is over its half holds the rule for the others',
+    changes: [
+      { file: 'core/graph/window.ts', function: 'sumOf', body: ['return original(counts)'] },
+    ],
+    by: { file: STORIES, test: 'story rule over limit in a namespace' },
+  },
 ]
