@@ -101,9 +101,7 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
       {
         file: 'core/admit/rule-call.ts',
         function: 'pageOfTurns',
-        body: [
-          "return original({ cluster, ruleTurns: { ...ruleTurns, cursor: '' } } as never, cursor)",
-        ],
+        body: ['return { ...original({ cluster, ruleTurns }, cursor), after: cursor }'],
       },
     ],
     by: {
