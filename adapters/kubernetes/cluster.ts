@@ -43,7 +43,7 @@ import {
 } from '../../ports/exchange.ts'
 import type { Random } from '../../ports/random.ts'
 import { isPathSegmentName } from '../../ports/record/object-name.ts'
-import { MARKED, type Projection } from '../../ports/record/projection.ts'
+import { MARKED, type PolicyCompiler, type Projection } from '../../ports/record/projection.ts'
 import {
   parsed,
   type ReapAsked,
@@ -81,6 +81,8 @@ export interface ClusterOptions {
    * end at once.
    */
   readonly watchSeconds?: number
+  /** Compiles the rules of policies; left out, these are objects as any other. */
+  readonly policyContent?: PolicyCompiler
   /** Of patches, in managedFields; `kinfold` unless given. */
   readonly fieldManager?: string
 }
@@ -104,6 +106,7 @@ class HttpCluster implements Cluster {
   readonly #exchange: Exchange
   readonly #reading: Reading
   #projection: Projection
+  readonly #compiler: Pick<Projection, 'policyContent'>
   readonly #random: Random
   readonly #watchSeconds: number | undefined
   readonly #fieldManager: string
@@ -114,8 +117,11 @@ class HttpCluster implements Cluster {
     const { name, exchange, clock = { now: Date.now }, random = { next: Math.random } } = options
     this.name = name
     this.#exchange = exchange
+    this.#compiler =
+      options.policyContent === undefined ? {} : { policyContent: options.policyContent }
     this.#projection = {
       ...MARKED,
+      ...this.#compiler,
       labels: options.labelAllowList ?? MARKED.labels,
       annotations: options.annotationAllowList ?? MARKED.annotations,
     }
@@ -133,7 +139,7 @@ class HttpCluster implements Cluster {
   }
 
   project(projection: Projection): void {
-    this.#projection = projection
+    this.#projection = { ...projection, ...this.#compiler }
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {

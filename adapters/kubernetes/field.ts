@@ -15,6 +15,7 @@ import {
   type PathStep,
   readPath,
 } from '../../core/model/rule/field-path.ts'
+import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import type { KindReads } from '../../core/model/rule/rule.ts'
 import { allReadsIn, type Projection } from '../../ports/record/projection.ts'
 import { isJson, type Json } from './json.ts'
@@ -31,7 +32,13 @@ const MOST_CERTIFICATES = 256 * 1_024
 
 /** Whether objects of that kind have to be asked for whole: metadata alone has no fields. */
 export function needsWhole(projection: Projection, kind: GroupKind): boolean {
+  if (isCompiled(projection, kind)) return true
   return allReadsIn(projection, kind).some((reads) => reads.fields.length > 0 && mayBeRead(reads))
+}
+
+/** Whether they are policies, and have a rule. */
+export function isCompiled({ policyContent }: Projection, kind: GroupKind): boolean {
+  return policyContent !== undefined && isPolicyKind(kind)
 }
 
 /** False only for Secrets, of a rule that names more of them; it is refused where it is written. */

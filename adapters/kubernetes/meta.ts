@@ -20,10 +20,12 @@ import {
   type Projected,
 } from '../../core/model/object.ts'
 import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
+import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type { KindReads } from '../../core/model/rule/rule.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import {
   ANNOTATION_LENGTH,
+  cappedPolicy,
   DIGEST_OF_NAME,
   DIGEST_OF_UID,
   identityOf,
@@ -33,7 +35,7 @@ import {
   UID_LENGTH,
 } from '../../ports/record/cap.ts'
 import { type Projection, readsIn } from '../../ports/record/projection.ts'
-import { mayBeRead, readFields } from './field.ts'
+import { isCompiled, mayBeRead, readFields } from './field.ts'
 import { isJson, type Json } from './json.ts'
 
 /**
@@ -69,14 +71,16 @@ export function readMeta(
   const deletedAt = readTime(metadata['deletionTimestamp'])
   if (references === null || finalizers === null) return null
   if (createdAt === undefined || deletedAt === undefined) return null
-  const reads = readsIn(projection, resource)
+  const reads = readsIn(projection, { ...resource, namespace })
   const ruled = reads !== undefined && mayBeRead(reads) ? reads : NOTHING
   const labels = keptPairs(metadata['labels'], projection.labels, {
     keys: ruled.labels,
     most: LABEL_LENGTH,
   })
   const annotations = keptPairs(metadata['annotations'], projection.annotations, {
-    keys: ruled.annotations,
+    keys: isCompiled(projection, resource)
+      ? [...ruled.annotations, ENFORCE_ANNOTATION]
+      : ruled.annotations,
     most: ANNOTATION_LENGTH,
   })
   const isCut = labels.isCut || annotations.isCut
@@ -100,7 +104,17 @@ export function readMeta(
     annotations: annotations.pairs,
     projected: reads === undefined ? null : isCut ? BEYOND : projectedOf(raw, reads, isBare),
   }
-  return isBeyondCaps(object) ? identityOf(object) : object
+  const compiled = isCut || isBare ? object : withPolicy(object, raw, projection)
+  return isBeyondCaps(compiled) ? identityOf(compiled) : compiled
+}
+
+/** Of a policy, that came whole: with its rule. */
+function withPolicy(object: ObjectMeta, raw: Json, projection: Projection): ObjectMeta {
+  const { policyContent } = projection
+  if (policyContent === undefined || !isCompiled(projection, object)) return object
+  if (raw['kind'] === METADATA_ALONE) return object
+  const { reads, fields } = object.projected ?? { reads: '', fields: NONE }
+  return { ...object, projected: { reads, fields, policy: cappedPolicy(policyContent(raw)) } }
 }
 
 const BEYOND: Projected = { reads: BEYOND_READS, fields: [], policy: null }

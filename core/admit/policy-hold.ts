@@ -4,8 +4,8 @@
  * What must stay true: unknown is never absent, and neither is it present: while it is not known
  * that the object is still there, as it was, its rule deletes nothing and is not forgotten.
  *
- * Not here: which rules are in force (observe/policy-object.ts); that the reaper asks for the object
- * once more (services/reaper).
+ * Not here: which rules are in force (observe/policy-object.ts); that the reaper asks for the
+ * object once more (services/reaper).
  */
 import { policyWith } from '../graph/cluster-rules.ts'
 import type { ClusterFacts } from '../graph/facts.ts'

@@ -2,11 +2,10 @@
  * Objects that have a rule, CleanupPolicies and ClusterCleanupPolicies: which of these rules are in
  * force.
  *
- * What must stay true: one that left, is being deleted or was refused has no rule and leaves nothing
- * behind; so nothing is deleted by it. A rule of a namespace is about that namespace alone. How many
- * there are is bounded, so no author of policies makes the others' slower than so many do.
+ * What must stay true: one that left, is being deleted or was refused has no rule and leaves
+ * nothing behind; so nothing is deleted by it.
  *
- * Not here: reading a specification (ports/rule), what holds a rule whose object is untrusted
+ * Not here: the caps (model/rule/policy-in-force.ts), what holds a rule whose object is untrusted
  * (admit/policy-hold.ts).
  */
 import { enqueue, judgeRuled, judgeWaiters, laneNamed } from '../graph/agenda.ts'
@@ -18,13 +17,9 @@ import {
   isPolicyKind,
   POLICY_KIND,
 } from '../model/rule/policy-content.ts'
+import { ageOf, inForce, ruleOfPolicy } from '../model/rule/policy-in-force.ts'
 import { digestOf, type Rule } from '../model/rule/rule.ts'
 import type { ClusterRules, KnownPolicy } from '../model/state.ts'
-
-/** CleanupPolicies of a namespace, of all namespaces together, and ClusterCleanupPolicies. */
-const MOST_OF_NAMESPACE = 20
-const MOST_OF_NAMESPACES = 200
-const MOST_OF_CLUSTER = 100
 
 const NONE: ClusterRules = { type: 'ClusterRules', policies: [], isOver: false }
 
@@ -40,7 +35,7 @@ export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectM
   const others = known.policies.filter(
     ({ uid, rule }) => uid !== object.uid && rule.name !== next?.rule.name,
   )
-  const policies = withinCaps(next === null ? others : [...others, next])
+  const policies = inForce(next === null ? others : [...others, next])
   const isBeyond = next !== null && policies.length <= others.length
   const isOver = known.isOver || isBeyond
   const isRoom = policies.length < known.policies.length && isOver
@@ -57,59 +52,32 @@ export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectM
 
 /** Null where it has no rule that may be in force. */
 function policyOf(step: Step, { policies }: ClusterRules, object: ObjectMeta): KnownPolicy | null {
-  const { uid, namespace, name, version, createdAt, deletedAt, projected, annotations } = object
-  const read = projected?.policy ?? null
-  if (read === null || read.rule === null || deletedAt !== null || !isOwn(object, read.rule)) {
-    return null
-  }
-  const digest = digestOf(read.rule)
+  const { uid, namespace, name, version, annotations } = object
+  const read = ruleOfPolicy(object)
+  if (read === null) return null
+  const digest = digestOf(read)
   const former = policies.find((each) => each.uid === uid)
   const isAsBefore = former !== undefined && digestOf(former.rule) === digest
   // The same rule is the same object: what is known of a list of rules is remembered by it.
-  const rule = isAsBefore ? former.rule : read.rule
+  const rule = isAsBefore ? former.rule : read
   const isMeant = annotations.some(
     ({ key, value }) => key === ENFORCE_ANNOTATION && value === digest,
   )
   const since = isAsBefore && former.enforcedAt > 0 ? former.enforcedAt : step.at.timestamp
-  const made = createdAt ?? Number.MAX_SAFE_INTEGER
+  const made = ageOf(object)
   // Made again under its name, before the deletion of the former one is reported.
   const isFormer = policies.some(
     (each) => each.uid !== uid && each.rule.name === rule.name && each.createdAt > made,
   )
   if (isFormer) return null
   const about = { uid, namespace, name, version, createdAt: made }
-  return { ...about, rule, account: read.account, enforcedAt: isMeant ? Math.max(1, since) : 0 }
-}
-
-/** By its name; and a rule of a namespace is about no other one. */
-function isOwn({ kind, namespace, name }: ObjectMeta, rule: Rule): boolean {
-  if (kind === CLUSTER_POLICY_KIND.kind) return rule.name === `*/${name}`
-  const [only, ...others] = rule.match.namespaces
-  return rule.name === `${namespace}/${name}` && only === namespace && others.length === 0
+  const account = object.projected?.policy?.account ?? ''
+  return { ...about, rule, account, enforcedAt: isMeant ? Math.max(1, since) : 0 }
 }
 
 function isSame(a: KnownPolicy, b: KnownPolicy): boolean {
   const isAlike = a.rule === b.rule && a.account === b.account && a.enforcedAt === b.enforcedAt
   return isAlike && a.version === b.version
-}
-
-/** The oldest first: one that is added takes the place of no other one. */
-function withinCaps(policies: readonly KnownPolicy[]): readonly KnownPolicy[] {
-  const counts = new Map<string, number>()
-  let ofNamespaces = 0
-  return policies.toSorted(byAge).filter(({ namespace }) => {
-    const count = counts.get(namespace) ?? 0
-    if (count >= (namespace === '' ? MOST_OF_CLUSTER : MOST_OF_NAMESPACE)) return false
-    if (namespace !== '' && ofNamespaces >= MOST_OF_NAMESPACES) return false
-    counts.set(namespace, count + 1)
-    if (namespace !== '') ofNamespaces += 1
-    return true
-  })
-}
-
-function byAge(a: KnownPolicy, b: KnownPolicy): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt
-  return a.uid < b.uid ? -1 : 1
 }
 
 /** There is room for one that was beyond the caps. */

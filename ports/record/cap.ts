@@ -13,6 +13,7 @@
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import { FINALIZER_ORPHAN } from '../../core/model/object.ts'
 import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
+import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 
 export const HOLD_REFERENCE: OwnerReference = {
   apiVersion: 'hold.kinfold.invalid/v1',
@@ -89,6 +90,21 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
     // Also for rules that read nothing in addition: what protects it may be left out here.
     projected: { reads: BEYOND_READS, fields: [], policy: null },
   }
+}
+
+/** Bytes of a rule of an object as JSON: so many rules as a cluster may have fit into a record. */
+const POLICY_BYTES = 16 * 1_024
+const PROBLEM_LENGTH = 1_024
+
+/** A rule that is too long is refused, as one with any other mistake. */
+export function cappedPolicy(policy: PolicyContent): PolicyContent {
+  const { rule, problem, account } = policy
+  const length = utf8Bytes(JSON.stringify([rule, account]))
+  if (length > POLICY_BYTES) {
+    const text = `the rule has ${length} bytes as JSON, at most ${POLICY_BYTES}`
+    return { rule: null, problem: text, account: '' }
+  }
+  return { rule, problem: problem.slice(0, PROBLEM_LENGTH).toWellFormed(), account }
 }
 
 /**

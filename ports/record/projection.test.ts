@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { hash64 } from '../../core/model/hash.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import { kindDigest, MARKED, projectionDigest, projectionOf } from './projection.ts'
+import { kindDigest, MARKED, projectionDigest, projectionOf, readsIn } from './projection.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 
 test('every key that may protect is told of every object, and another set has another digest', () => {
@@ -43,4 +43,23 @@ test('rules change the digest of their own kinds alone; without any it is as it 
   const more = projectionOf(null, [], [one, other, ruleIn('third cm 60 label:c=d')])
   equal(kindDigest(more, pods), kindDigest(ruled, pods))
   notEqual(kindDigest(more, maps), kindDigest(ruled, maps))
+})
+
+test('a namespace has an entry where its rules read something else, and changes no other one', () => {
+  const all = ruleIn('one pod 60 since:status.a')
+  const own = ruleIn('shop/more pod 60 since:status.b namespace:shop')
+  const same = ruleIn('shop/same pod 60 since:status.a namespace:shop')
+  const pods = { group: '', kind: 'Pod' }
+  const both = projectionOf(null, [], [all, own])
+  deepEqual(readsIn(both, { ...pods, namespace: 'shop' })?.fields, ['status.a', 'status.b'])
+  const others = readsIn(projectionOf(null, [], [all]), pods)
+  for (const namespace of ['other', '']) {
+    deepEqual(readsIn(both, { ...pods, namespace }), others)
+  }
+  deepEqual(
+    readsIn(projectionOf(null, [], [own]), { ...pods, namespace: 'other' })?.fields,
+    undefined,
+  )
+  deepEqual(projectionOf(null, [], [all, same]), projectionOf(null, [], [all]))
+  notEqual(kindDigest(both, pods), kindDigest(projectionOf(null, [], [all]), pods))
 })

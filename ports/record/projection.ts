@@ -12,9 +12,13 @@ import type { Mark } from '../../core/model/mark.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import type { GroupKind } from '../../core/model/object.ts'
 import type { Protection } from '../../core/model/policy.ts'
+import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import { type KindReads, type KindWithin, type Rule, readsOf } from '../../core/model/rule/rule.ts'
 import { readKeyValue, readSubject } from '../../core/model/subject.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
+
+/** It throws nothing: what cannot be compiled is a problem. */
+export type PolicyCompiler = (object: unknown) => PolicyContent
 
 /**
  * Keys of labels and annotations that have to be published for every object. One that ends with a
@@ -24,10 +28,15 @@ export interface Projection {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
   /**
-   * Published in addition for objects of these kinds: exact keys, and fields. Objects of a namespace
-   * that has an entry of its own have that one.
+   * Published in addition for objects of these kinds: exact keys, and fields. Objects of a
+   * namespace that has an entry of its own have that one.
    */
   readonly kinds: readonly KindReads[]
+  /**
+   * What the object of a policy is compiled to: of its whole body. The adapter's own; left out,
+   * such objects are read as any other one.
+   */
+  readonly policyContent?: PolicyCompiler
 }
 
 /**

@@ -7,7 +7,7 @@
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `foreground`; and as an expression that reads
  * the time, `older:SECONDS`, `younger:SECONDS`.
  *
- * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:DIGEST`, `refused`,
+ * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.
  */
 
@@ -52,8 +52,8 @@ export function ruleIn(text: string): Rule {
 }
 
 /**
- * A CleanupPolicy or a ClusterCleanupPolicy as it is read: with its rule. `former`: as it was, whose
- * digest `enforced:former` names.
+ * A CleanupPolicy or a ClusterCleanupPolicy as it is read: with its rule. `former`: as it was,
+ * whose digest `enforced:former` names.
  */
 export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta): ObjectMeta {
   const words = text.trim().split(/\s+/)

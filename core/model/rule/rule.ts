@@ -13,7 +13,10 @@ import { hash64 } from '../hash.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 
 export interface Rule {
-  /** Unique in a cluster: a DNS label; of an object `NAMESPACE/NAME`, of a whole cluster's `*\/NAME`. */
+  /**
+   * Unique in a cluster: a DNS label; of a CleanupPolicy `NAMESPACE/NAME`, of a ClusterCleanupPolicy
+   * `*` and a slash in its front.
+   */
   readonly name: string
   readonly match: RuleMatch
   /** At least one; an object is due as soon as one of them says so. */
