@@ -24,6 +24,7 @@ const OTHER_TYPES: Readonly<
   OrderGiven: true,
   RuleBook: true,
   RuleOrder: true,
+  PolicyStatus: true,
   ObjectEdited: true,
   LongNode: true,
   Assignment: true,

@@ -711,6 +711,11 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   OrderGiven: { offset, digest: text },
   RuleBook: { rules: list(rule), who: text },
   RuleOrder: { name: text, digest: text, who: text, why: text },
+  PolicyStatus: {
+    ...{ cluster: text, partition: number, kind: text, version: text, namespace: text, name: text },
+    ...{ uid: text, generation: fc.option(number), digest: text, problem: text, isEnforced: truth },
+    ...{ matched: number, due: number, held: number, note: text },
+  },
   Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,

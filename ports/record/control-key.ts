@@ -6,7 +6,7 @@
  *
  * Not here: relists and connections, whose keys their services know.
  */
-import type { ClusterId } from '../../core/model/object.ts'
+import type { ClusterId, Uid } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
 import type { Control } from './service-record.ts'
 
@@ -23,6 +23,16 @@ export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 /** Of the policy's rules, and of the order to enforce one. */
 export const RULE_BOOK_KEY = 'rules/policy'
 export const RULE_PREFIX = 'rule/'
+
+export const POLICY_STATUS_PREFIX = 'policy-status/'
+
+export function policyStatusKey(cluster: ClusterId, uid: Uid): string {
+  return `${policyStatusPrefix(cluster)}${encodeURIComponent(uid)}`
+}
+
+export function policyStatusPrefix(cluster: ClusterId): string {
+  return `${POLICY_STATUS_PREFIX}${encodeURIComponent(cluster)}/`
+}
 
 export function ruleOrderKey(name: string): string {
   return RULE_PREFIX + encodeURIComponent(name)

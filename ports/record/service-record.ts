@@ -62,6 +62,33 @@ export interface RuleOrder {
 }
 
 /**
+ * In `orders` under `policy-status/<cluster>/<uid>`: what an object of a cluster that is a policy
+ * does, for its status there. It permits nothing.
+ */
+export interface PolicyStatus {
+  readonly type: 'PolicyStatus'
+  readonly cluster: ClusterId
+  /** That has the cluster. */
+  readonly partition: number
+  readonly kind: string
+  readonly version: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** Of the object that was read. */
+  readonly generation: number | null
+  /** Of its rule; empty where there is none, and then `problem` says why. */
+  readonly digest: string
+  readonly problem: string
+  readonly isEnforced: boolean
+  readonly matched: number
+  readonly due: number
+  readonly held: number
+  /** What holds all of the rule, or is not counted; empty for nothing. */
+  readonly note: string
+}
+
+/**
  * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` takes effect in this
  * partition from here on. This record only names it; its content is in `orders`, which only the
  * graph may write.
@@ -290,6 +317,7 @@ export type ServiceRecord =
   | OrderGiven
   | RuleBook
   | RuleOrder
+  | PolicyStatus
   | ObjectEdited
   | LongNode
   | Assignment

@@ -101,5 +101,13 @@ export const ORDER_REST_MS = 60_000
  * reapers that start meanwhile.
  */
 export const CONTROL_CHECK_MS = 30_000
+/**
+ * How often what policies of clusters do is counted, and how many times as long as the last count
+ * took it waits at least: many objects must not be counted all the time.
+ */
+export const POLICY_STATUS_EVERY_MS = 15_000
+export const POLICY_STATUS_REST = 20
+/** Policies of a cluster that have a status: more than may be in force. */
+export const MOST_POLICY_STATUSES = 1_000
 /** How often it is checked whether the fold has reached that position. */
 export const CONTROL_CATCH_UP_MS = 1_000

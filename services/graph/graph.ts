@@ -29,6 +29,7 @@ import { Standby } from './fold/standby.ts'
 import type { TaskObserver } from './fold/task.ts'
 import { Task } from './fold/task.ts'
 import { keepOrders } from './orders/order-keeper.ts'
+import { publishPolicyStatus } from './orders/policy-status.ts'
 import { readerOf } from './query/view/view.ts'
 
 export interface GraphParts {
@@ -157,6 +158,7 @@ export class Graph {
     seat.work = task
     const loops = [
       (either: AbortSignal) => this.#foldOn(task, either),
+      (either: AbortSignal) => publishPolicyStatus({ log, codec, clock, task }, either),
       (either: AbortSignal) => keepTrimmed({ log, codec, clock, task, retention }, either),
     ]
     if (partition === 0)

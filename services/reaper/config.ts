@@ -44,6 +44,8 @@ export interface ReaperConfig {
   readonly policyProofMs: number
   /** Policies of a cluster that are remembered; the fold has no more of one cluster in force. */
   readonly policyProofs: number
+  /** How often the status of policies is written, where it is another by now. */
+  readonly policyStatusEveryMs: number
   /** Live GETs of owners that are remembered; the oldest are forgotten. */
   readonly ownerProofs: number
   /**
@@ -146,6 +148,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   ownerProofs: 10_000,
   policyProofMs: 5_000,
   policyProofs: 1_000,
+  policyStatusEveryMs: 5_000,
   foundAgainMs: 5 * 60_000,
   identityProofMs: 25_000,
   identityRetryMs: 1_000,

@@ -24,6 +24,7 @@ import { type Entry, type Log, LogError } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import {
   PAUSE_PREFIX,
+  POLICY_STATUS_PREFIX,
   PROTECT_POLICY_KEY,
   PROTECT_PREFIX,
   protectingOf,
@@ -31,7 +32,7 @@ import {
 } from '../../ports/record/control-key.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { projectionOf } from '../../ports/record/projection.ts'
-import type { Control as ControlRecord } from '../../ports/record/service-record.ts'
+import type { Control as ControlRecord, PolicyStatus } from '../../ports/record/service-record.ts'
 import type { LogRetry } from '../../runtime/retry.ts'
 import { isAboutRules, RuleOrders } from './rule-orders.ts'
 
@@ -74,6 +75,8 @@ export class Control {
   #policy: Protection | null = null
   #mode: Mode | null = null
   readonly #ruleOrders: RuleOrders
+  /** What policies of clusters do, by key. */
+  readonly #policyStatuses = new Map<string, PolicyStatus>()
 
   constructor(parts: ControlParts) {
     this.#parts = parts
@@ -151,6 +154,10 @@ export class Control {
     return this.#ruleOrders.rules
   }
 
+  policyStatuses(): readonly PolicyStatus[] {
+    return [...this.#policyStatuses.values()]
+  }
+
   isConnected(cluster: ClusterId): boolean {
     return this.#connections.get(cluster)?.isConnected === true
   }
@@ -190,11 +197,14 @@ export class Control {
     this.#policy = null
     this.#mode = null
     this.#ruleOrders.forget()
+    this.#policyStatuses.clear()
   }
 
   #obey(entry: Entry): void {
     if (isAboutRules(entry.key)) {
       this.#ruleOrders.obey(entry)
+    } else if (entry.key.startsWith(POLICY_STATUS_PREFIX)) {
+      this.#notePolicyStatus(entry)
     } else if (entry.key.startsWith(PROTECT_PREFIX)) {
       this.#protect(entry)
     } else if (entry.key.startsWith(PAUSE_PREFIX)) {
@@ -202,6 +212,12 @@ export class Control {
       if (isPause(this.#parts.codec, entry)) this.#paused.add(cluster)
       else this.#paused.delete(cluster)
     }
+  }
+
+  #notePolicyStatus({ key, value }: Entry): void {
+    const record = value === null ? undefined : policyStatusIn(this.#parts.codec, value)
+    if (record === undefined) this.#policyStatuses.delete(key)
+    else this.#policyStatuses.set(key, record)
   }
 
   #protect({ key, value }: Entry): void {
@@ -347,5 +363,15 @@ function connectionOf(codec: Codec, entry: Entry): Connection {
     return { isConnected: record.connected, clusterEpoch: record.number }
   } catch {
     return UNKNOWN
+  }
+}
+
+/** Undefined for anything that is none: then its status stays as it is. */
+function policyStatusIn(codec: Codec, value: Uint8Array): PolicyStatus | undefined {
+  try {
+    const record = codec.decode(value)
+    return record.type === 'PolicyStatus' ? record : undefined
+  } catch {
+    return undefined
   }
 }

@@ -20,6 +20,7 @@ import type { CompileExpression } from '../../ports/expression.ts'
 import { policyContent } from '../../ports/rule/policy-content.ts'
 import { POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
+import { NO_OUTCOMES, type PolicyOutcomes } from './policy-status.ts'
 
 export interface PolicyBounds {
   readonly policyProofMs: number
@@ -60,8 +61,8 @@ export class Policies {
   readonly #looks = new Map<string, SharedLook>()
   /** Rules of the last answers, by the same. */
   readonly #rules = new Map<string, Rule>()
-  /** By the uid of the policy: which right its account lacks; empty: it lacked none. */
-  readonly #lacking = new Map<string, string>()
+  /** By the uid of the policy. */
+  readonly #outcomes = new Map<string, PolicyOutcomes>()
 
   constructor(parts: PolicyParts) {
     this.#parts = parts
@@ -94,23 +95,32 @@ export class Policies {
     this.#looks.clear()
   }
 
-  /** What the API server says of the account's rights. */
+  /** To a DELETE: by it one knows the account's rights. */
   answered(command: Command, answer: ReapAnswer): void {
     const policy = command.type === 'DeleteObject' ? command.rule?.policy : null
-    if (policy == null || policy.account === '') return
-    if (answer.type === 'Refused' && answer.code === 403) this.#lack(policy, answer.reason)
-    else if (answer.type !== 'Unknown' && answer.type !== 'Refused') this.#lack(policy, '')
+    if (policy == null || answer.type === 'Unknown' || answer.type === 'Conflict') return
+    const before = this.outcomes(policy.uid)
+    const reason = answer.type === 'Refused' ? answer.reason : ''
+    const isDeleted = answer.type === 'Removed' || answer.type === 'Changed'
+    this.#outcomes.delete(policy.uid)
+    this.#outcomes.set(policy.uid, {
+      deleted: before.deleted + (isDeleted ? 1 : 0),
+      lacking: reason === '' || answer.code === 403 ? reason : before.lacking,
+      lastError: reason,
+    })
+    forgetOldest(this.#outcomes, this.#parts.bounds.policyProofs)
   }
 
-  /** Undefined: it was not tried by this process. Empty: it lacks none. */
-  lacking(uid: string): string | undefined {
-    return this.#lacking.get(uid)
+  /** Of the policy with that uid; the same object while nothing more is known. */
+  outcomes(uid: string): PolicyOutcomes {
+    return this.#outcomes.get(uid) ?? NO_OUTCOMES
   }
 
-  #lack({ uid }: RulePolicy, right: string): void {
-    this.#lacking.delete(uid)
-    this.#lacking.set(uid, right)
-    forgetOldest(this.#lacking, this.#parts.bounds.policyProofs)
+  /** That many are in its status now. */
+  written(uid: string, deleted: number): void {
+    const known = this.#outcomes.get(uid)
+    if (known === undefined || deleted === 0) return
+    this.#outcomes.set(uid, { ...known, deleted: known.deleted - deleted })
   }
 
   #look(policy: RulePolicy, onCall: () => void, signal: AbortSignal): Promise<Look> {

@@ -192,8 +192,9 @@ class Loop implements Reaper {
     const reading = this.#task((until) => this.#takeLanes(until), signal)
     const saving = this.#task((until) => this.#saveOften(until), signal)
     const looking = this.#task((until) => this.#lookForWatchers(until), signal)
+    const reporting = this.#task((until) => this.#reportPolicies(until), signal)
     const trying = this.#task(async (until) => this.#parts.locks?.run(until), signal)
-    await Promise.all([reading, saving, looking, trying])
+    await Promise.all([reading, saving, looking, reporting, trying])
     await this.#drain()
     await following
   }
@@ -259,6 +260,23 @@ class Loop implements Reaper {
     while (!signal.aborted && isEarly()) {
       await clock.sleep(LOOK_EVERY_MS, signal)
       for (const site of this.#sites.values()) site.look()
+    }
+  }
+
+  /** Of clusters whose commands this process has; one that only observes writes nothing. */
+  async #reportPolicies(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts
+    while (!signal.aborted) {
+      await clock.sleep(this.#config.policyStatusEveryMs, signal)
+      if (signal.aborted || this.#config.mode === 'observe') continue
+      const said = this.#control
+        .policyStatuses()
+        .filter(({ partition }) => this.#lanes.has(partition))
+      const clusters = Map.groupBy(said, ({ cluster }) => cluster)
+      const reports = [...clusters].map(async ([cluster, all]) => {
+        await this.#siteOf(cluster)?.report(all, signal)
+      })
+      await Promise.all(reports)
     }
   }
 

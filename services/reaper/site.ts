@@ -13,6 +13,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { CompileExpression } from '../../ports/expression.ts'
 import type { Random } from '../../ports/random.ts'
+import type { PolicyStatus } from '../../ports/record/service-record.ts'
 import type { Archive } from './archive.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
@@ -24,6 +25,7 @@ import type { Moments } from './intake/moment.ts'
 import type { Locks } from './lock.ts'
 import { LookTurns } from './look-turns.ts'
 import { Policies } from './policy-proof.ts'
+import { type PolicyOutcomes, writeStatus } from './policy-status.ts'
 import { Proofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
 import { Throttle } from './throttle.ts'
@@ -37,6 +39,8 @@ export interface Site {
   /** No further command is sent; resolves when those under way are answered or cut. */
   stopped(): Promise<void>
   status(): SiteStatus
+  /** Writes the status of policies that have another one by now. */
+  report(said: readonly PolicyStatus[], signal: AbortSignal): Promise<void>
 }
 
 export interface SiteStatus {
@@ -83,6 +87,11 @@ export function createSite(parts: SiteParts): Site {
   return new OneCluster(parts)
 }
 
+interface Reported {
+  readonly said: PolicyStatus
+  readonly outcomes: PolicyOutcomes
+}
+
 class OneCluster implements Site {
   readonly #parts: SiteParts
   readonly #backlog = new Backlog()
@@ -90,6 +99,8 @@ class OneCluster implements Site {
   readonly #reaping: Reaping
   readonly #policies: Policies
   readonly #underWay = new Set<Promise<void>>()
+  /** By the uid of a policy: of what its status was written. */
+  readonly #reported = new Map<string, Reported>()
   #isStopped = false
   /** When a call last had no answer, or the server reported a failure of its own. Monotonic. */
   #troubledMs: number
@@ -161,6 +172,26 @@ class OneCluster implements Site {
       concurrency: this.#throttle.limit(),
       waiting: this.#backlog.size(),
     }
+  }
+
+  async report(said: readonly PolicyStatus[], signal: AbortSignal): Promise<void> {
+    const { caller, clock } = this.#reaping
+    for (const each of said) {
+      const outcomes = this.#policies.outcomes(each.uid)
+      const known = this.#reported.get(each.uid)
+      if (known?.said === each && known.outcomes === outcomes) continue
+      const time = new Date(clock.now()).toISOString()
+      const written = await writeStatus(each, { caller, outcomes, time }, signal)
+      signal.throwIfAborted()
+      if (written === null) continue
+      const isAll = this.#policies.outcomes(each.uid) === outcomes
+      this.#policies.written(each.uid, written)
+      // What came meanwhile is written the next time.
+      if (!isAll) continue
+      this.#reported.set(each.uid, { said: each, outcomes: this.#policies.outcomes(each.uid) })
+    }
+    const uids = new Set(said.map(({ uid }) => uid))
+    for (const uid of this.#reported.keys()) if (!uids.has(uid)) this.#reported.delete(uid)
   }
 
   #pump(): void {

@@ -13,13 +13,14 @@ import { isBeyond } from '../../../../core/judge/keep.ts'
 import { duenessOf, isLike, isMatch } from '../../../../core/judge/rule.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
 import { BEYOND_READS } from '../../../../core/model/rule/field-path.ts'
+import type { GroupKind } from '../../../../core/model/rule/group-kind.ts'
 import {
   isReadFor,
-  type KindReads,
   type KindRules,
   kindsOf,
   type Rule,
   rulesOfKind,
+  rulesWithin,
 } from '../../../../core/model/rule/rule.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { RuleCountsDocument } from '../../api/rule-schema.ts'
@@ -50,6 +51,8 @@ export interface Scanned {
   readonly counts: ReadonlyMap<string, RuleCounts>
   /** Why that may be incomplete; empty when it is not. */
   readonly partial: string
+  /** Not all objects were read. */
+  readonly isCut: boolean
 }
 
 export interface ScanOptions {
@@ -58,7 +61,7 @@ export interface ScanOptions {
   readonly mostScanned?: number
 }
 
-/** Of these rules, which are of the policy of the view. */
+/** Of these rules, which are of the cluster of the view. */
 export async function scanned(
   view: View,
   rules: readonly Rule[],
@@ -69,20 +72,19 @@ export async function scanned(
   const doubts: string[] = []
   let left = mostScanned
   // What is read of a kind is for all rules of it, those that are not asked about included.
-  const all = view.facts.policy.policy.rules
+  const all = view.facts.rules
   for (const { group, kind } of kindsOf(rules)) {
-    const ofKind = rulesOfKind(all, { group, kind })
-    if (ofKind === null) continue
-    const { reads } = ofKind
-    doubts.push(unwatchedText(view, reads))
-    const about = rules.filter((rule) => isAbout(rule, reads))
-    for await (const [key] of view.entries(seenPrefix(view.cluster, reads))) {
+    doubts.push(unwatchedText(view, { group, kind }))
+    const about = rules.filter((rule) => isAbout(rule, { group, kind }))
+    for await (const [key] of view.entries(seenPrefix(view.cluster, { group, kind }))) {
       if (left === 0) break
       left -= 1
       const node = view.node(lastPart(key))
       if (node === undefined || node.object.kind !== kind || node.object.group !== group) continue
       if (!(await isShown(node, scope))) continue
-      for (const rule of about) {
+      const ofKind = rulesOfKind(all, node.object)
+      if (ofKind === null) continue
+      for (const rule of rulesWithin(about, node.object.namespace)) {
         const timed = counted(view, node, { rule, ofKind, counts: counts.get(rule.name)! })
         if (timed !== null) onTimed?.(rule, timed)
       }
@@ -91,23 +93,23 @@ export async function scanned(
       doubts.push(`more than ${mostScanned.toLocaleString('en')} objects: the rest is not counted`)
   }
   const partial = [...new Set(doubts)].filter((text) => text !== '').join('; ')
-  return { counts, partial }
+  return { counts, partial, isCut: left === 0 }
 }
 
 /** Such as `Widget.example.com`. */
-export function kindName({ group, kind }: Pick<KindReads, 'group' | 'kind'>): string {
+export function kindName({ group, kind }: GroupKind): string {
   return group === '' ? kind : `${kind}.${group}`
 }
 
 /** Why not all objects of a kind are known; empty where they are. */
-function unwatchedText({ facts, name }: View, kind: KindReads): string {
+export function unwatchedText({ facts, name }: View, kind: GroupKind): string {
   const known = facts.kind(kind)
   if (known?.phase === 'synced') return ''
   const why = known?.phase === 'unsynced' ? 'not listed yet' : 'not watched'
   return `${kindName(kind)} is ${why} in cluster ${name}`
 }
 
-function isAbout({ match }: Rule, { group, kind }: KindReads): boolean {
+function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {
   return match.kinds.some((each) => each.kind === kind && each.group === group)
 }
 
