@@ -55,6 +55,7 @@ import type {
   EnforcedRule,
   KeepBy,
   Rule,
+  RuleAbsent,
   RuleCase,
   RuleExpression,
   RuleKeep,
@@ -278,6 +279,7 @@ const rule = record<Rule>({
       first: terms,
     }),
   ),
+  absent: maybe(record<RuleAbsent>({ ...groupKind, field: text })),
 })
 const policy = record<Policy>({
   mode,
@@ -891,7 +893,11 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
   KeepGroup: { newest: number, count: number, beyond: number, upTo: text, isAgain: truth },
   Kept: {},
-  Keeps: { rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })) },
+  Keeps: {
+    rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })),
+    waits: list(record(groupKind)),
+  },
+  Named: { count: number },
   Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
