@@ -30,5 +30,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     limit: null,
     warnMs: 0,
     keep: null,
+    absent: null,
   },
 ]

@@ -57,6 +57,7 @@ import type {
   EnforcedRule,
   KeepBy,
   Rule,
+  RuleAbsent,
   RuleCase,
   RuleExpression,
   RuleKeep,
@@ -246,6 +247,7 @@ const rule = record<Rule>({
       first: terms,
     }),
   ),
+  absent: maybe(record<RuleAbsent>({ ...groupKind, field: text })),
 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
@@ -929,7 +931,11 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   KeepGroup: { newest: number, count: number, beyond: number, upTo: text, isAgain: truth },
   Kept: {},
-  Keeps: { rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })) },
+  Keeps: {
+    rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })),
+    waits: list(record(groupKind)),
+  },
+  Named: { count: number },
   Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },

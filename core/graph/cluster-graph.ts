@@ -71,6 +71,7 @@ import {
   kindNameKey,
   laneKey,
   membersKey,
+  namedKey,
   nodeKey,
   ownerKey,
   POLICY_KEY,
@@ -214,6 +215,10 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setKeeps(uid: Uid, keeps: Keeps | null): void {
     this.#put(keepsKey(this.cluster, uid), keeps)
+  }
+
+  setNamed(place: Coordinates, count: number): void {
+    this.#put(namedKey(this.cluster, place), count === 0 ? null : { type: 'Named', count })
   }
 
   setKeeping(keeping: Keeping | null): void {

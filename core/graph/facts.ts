@@ -71,6 +71,7 @@ import {
   kindNameKey,
   laneKey,
   membersKey,
+  namedKey,
   nodeKey,
   ownerKey,
   paceKey,
@@ -158,6 +159,8 @@ export interface ClusterFacts {
   keepGroup(rule: string, group: string): KeepGroup | undefined
   /** In which groups an object is. */
   keeps(uid: Uid): Keeps | undefined
+  /** How many objects are at these coordinates, of the kinds that are known by name. */
+  named(place: Coordinates): number
   /** Undefined where no object is in any. */
   readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
@@ -333,6 +336,10 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   keeps(uid: Uid): Keeps | undefined {
     return typed(this.reader.get(keepsKey(this.cluster, uid)), 'Keeps')
+  }
+
+  named(place: Coordinates): number {
+    return typed(this.reader.get(namedKey(this.cluster, place)), 'Named')?.count ?? 0
   }
 
   get keeping(): Keeping | undefined {

@@ -2,40 +2,81 @@
  * Objects in order, for rules that keep the newest of each group: a row for each in both
  * directions, and how many of a group are beyond what stays.
  *
- * What must stay true: the rows of an object are those that `Keeps` names, so they leave with it
- * whatever the rules are by then. No object is scanned for: the boundary of a group moves by as
- * many rows as were added or removed, a page of work at a time. Where the group has fewer rows than
- * were counted beyond what stays, nothing of it is deleted until the boundary has moved back.
+ * What must stay true: the rows of an object, and what it waits for by rules, are those that
+ * `Keeps` names, so they leave with it whatever the rules are by then. No object is scanned for: the
+ * boundary of a group moves by as many rows as were added or removed, a page of work at a time.
+ * While it has to move back, nothing of the group is deleted.
  *
  * Not here: which objects have rows (judge/keep.ts).
  */
-import type { Uid } from '../model/object.ts'
+import type { GroupKind, Uid } from '../model/object.ts'
 import type { KeepGroup, KeepTodo, KeptRow } from '../model/state.ts'
 import { enqueue, type PageRequest } from './agenda.ts'
 import type { ClusterFacts } from './facts.ts'
 import { keptPrefix, turned } from './key.ts'
+import { isNameKind } from './name-index.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { orderOfKept, subjectOf } from './row.ts'
+import { waitFor } from './wait.ts'
+
+export interface Indexed {
+  readonly rows: readonly KeptRow[]
+  readonly waits: readonly GroupKind[]
+}
+
+/** It left, or nothing can be said of it now. */
+export function leaveIndex(step: Step, uid: Uid): void {
+  const held = step.graph.keeping === undefined ? undefined : step.graph.keeps(uid)
+  if (held === undefined) return
+  for (const kind of held.waits) stop(step, kind, uid)
+  step.graph.setKeeps(uid, { ...held, waits: [] })
+  setIndexed(step, uid, { rows: [], waits: [] })
+}
 
 /** The object has these rows from now on, and no others. True: it had others before. */
-export function setRows(step: Step, uid: Uid, wanted: readonly KeptRow[]): boolean {
+export function setIndexed(step: Step, uid: Uid, wanted: Indexed): boolean {
   const { graph } = step
-  if (wanted.length === 0 && graph.keeping === undefined) return false
+  const isNone = wanted.rows.length === 0 && wanted.waits.length === 0
+  if (isNone && graph.keeping === undefined) return false
   const held = graph.keeps(uid)
   const had = held?.rows ?? []
-  const left = had.filter((row) => !wanted.some((each) => isSameRow(row, each)))
-  const came = wanted.filter((row) => !had.some((each) => isSameRow(row, each)))
-  if (left.length === 0 && came.length === 0) return false
+  const left = had.filter((row) => !wanted.rows.some((each) => isSameRow(row, each)))
+  const came = wanted.rows.filter((row) => !had.some((each) => isSameRow(row, each)))
   for (const row of left) move(step, uid, row, -1)
   for (const row of came) move(step, uid, row, 1)
-  const rows = wanted.length === 0 ? null : ({ type: 'Keeps', rows: wanted } as const)
-  graph.setKeeps(uid, rows)
+  const waited = held?.waits ?? []
+  const waits = waitAs(step, uid, waited, wanted.waits)
+  const isOther = left.length > 0 || came.length > 0
+  const isLeft = wanted.rows.length === 0 && waits.length === 0
+  if (!isOther && waits === waited && isLeft === (held === undefined)) return false
+  graph.setKeeps(uid, isLeft ? null : { type: 'Keeps', rows: wanted.rows, waits })
   const { count = 0, lostAt = -1n } = graph.keeping ?? {}
-  const objects = count + Number(rows !== null) - Number(held !== undefined)
+  const objects = count + Number(!isLeft) - Number(held !== undefined)
   const isNeeded = objects > 0 || lostAt >= 0n
   graph.setKeeping(isNeeded ? { type: 'Keeping', count: objects, lostAt } : null)
-  return true
+  return isOther
+}
+
+/** A name that it waited for is taken off; a kind may be waited for by its references, too. */
+function waitAs(
+  step: Step,
+  uid: Uid,
+  had: readonly GroupKind[],
+  wanted: readonly GroupKind[],
+): readonly GroupKind[] {
+  const isIn = (all: readonly GroupKind[], one: GroupKind): boolean =>
+    all.some(({ group, kind }) => group === one.group && kind === one.kind)
+  for (const kind of wanted) waitFor(step, kind, uid)
+  const left = had.filter((each) => !isIn(wanted, each))
+  for (const kind of left) if (isNameKind(kind)) stop(step, kind, uid)
+  const kept = left.filter((each) => !isNameKind(each))
+  const isSame = wanted.every((each) => isIn(had, each)) && kept.length === left.length
+  return isSame ? had : [...wanted, ...kept]
+}
+
+function stop({ graph }: Step, kind: GroupKind, uid: Uid): void {
+  if (graph.isWaiting(kind, uid)) graph.setWaiting(kind, uid, false)
 }
 
 function isSameRow(a: KeptRow, b: KeptRow): boolean {

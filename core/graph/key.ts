@@ -258,6 +258,11 @@ export function turned(order: string): string {
   return order.replaceAll(/\d/g, (digit) => String(9 - Number(digit)))
 }
 
+/** Objects by their coordinates. */
+export function namedKey(cluster: ClusterId, at: Coordinates): string {
+  return `named/${clusterPart('', cluster)}/${coordinatesPart(at)}`
+}
+
 export function keepingKey(cluster: ClusterId): string {
   return `keeping/${clusterPart('', cluster)}`
 }

@@ -13,6 +13,7 @@ import type { Count } from '../model/state.ts'
 import type { ClusterFacts } from './facts.ts'
 import { noteHeld } from './held-plan.ts'
 import { edgeKey } from './key.ts'
+import { noteNamed } from './name-index.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
@@ -43,6 +44,7 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
 
 export function putNode(step: Step, before: Node | null, after: Node): void {
   step.graph.setNode(after.object.uid, after)
+  if (before === null) noteNamed(step, after.object, 1)
   noteHeld(step, before, after)
   noteRuleTurn(step, before, after)
   if (before === null || isLinkedOtherwise(before, after)) relink(step, before, after)
@@ -50,6 +52,7 @@ export function putNode(step: Step, before: Node | null, after: Node): void {
 
 export function removeNode(step: Step, node: Node): void {
   step.graph.setNode(node.object.uid, null)
+  noteNamed(step, node.object, -1)
   const { uid } = node.object
   if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
   noteHeld(step, node, null)

@@ -121,6 +121,7 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
     hasFormer: false,
   },
   Keeps: { ...FACT, name: 'keeps', key: ['cluster', 'uid'] },
+  Named: { ...FACT, name: 'named', key: ['cluster', 'place'] },
   Keeping: { ...FEW, name: 'keeping', key: ['cluster'], hasFormer: false },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },

@@ -15,6 +15,7 @@ import { nodeTimer } from '../graph/agenda.ts'
 import { policyWith } from '../graph/cluster-rules.ts'
 import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
+import { namedBy } from '../judge/absent.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
 import type { Command, CommandBase, CommandRule, OwnerClaim, Target } from '../model/command.ts'
@@ -28,6 +29,7 @@ import {
 import { invariant } from '../model/invariant.ts'
 import type { Attempt, Node, Verdict } from '../model/node.ts'
 import { isFinishing, isUnderWay } from '../model/node.ts'
+import type { ObjectMeta } from '../model/object.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
@@ -137,7 +139,8 @@ function commandFor(
   const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
-      const owners = stands.flatMap((stand) => claimOf(step, stand))
+      const absent = rule === null ? [] : absentClaim(step, rule, object)
+      const owners = [...stands.flatMap((stand) => claimOf(step, stand)), ...absent]
       const { finalizers } = object
       const decidedAt = decidedUpTo(step, stands)
       return {
@@ -149,7 +152,7 @@ function commandFor(
         listDigest: null,
         finalizers,
         owners,
-        freshness: freshnessOf(verdict.evidence, stands, isStale),
+        freshness: absent.length > 0 ? 'recheck' : freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
         rule: rule === null ? null : commandRule(step, rule),
@@ -302,6 +305,16 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
       claim,
     },
   ]
+}
+
+/** What a rule takes for absent is verified as owners are: any object of that name refutes it. */
+function absentClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
+  const named = namedBy(rule, object)
+  const kind = named === null ? undefined : step.graph.kind(named)
+  if (named === null) return []
+  invariant(kind !== undefined, 'a rule found absent what is of no known kind')
+  const version = servedVersion(kind, '')
+  return [{ ...named, uid: '', version, resource: kind.resource, claim: 'absent' }]
 }
 
 /** What a live GET of the owner can confirm or refute. */

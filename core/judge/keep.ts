@@ -53,7 +53,7 @@ export function isBeyond(facts: ClusterFacts, rule: Rule, object: ObjectMeta): b
 }
 
 /** Why it is not known whether it is; empty where it is known. */
-export function unsureBecause(facts: ClusterFacts, rule: Rule, object: ObjectMeta): string {
+export function unsureOfCount(facts: ClusterFacts, rule: Rule, object: ObjectMeta): string {
   if (rule.keep === null) return ''
   if (!isInSync(facts, object)) {
     return `rule ${rule.name} keeps the newest ${rule.keep.newest}, and ${object.kind} is not in sync`

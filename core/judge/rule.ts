@@ -23,11 +23,13 @@ import type {
 } from '../model/rule/rule.ts'
 import { boundTo, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
+import { namedBy } from './absent.ts'
+import { isMet } from './condition.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
 import { costOf } from './expression/tree.ts'
 import { type ExpressionSubject, evaluate, evaluation } from './expression.ts'
-import { isBeyond, keepText } from './keep.ts'
+import { keepText } from './keep.ts'
 import { areTrue, textOf } from './term.ts'
 
 /** What a rule says of an object. */
@@ -66,7 +68,7 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
     // What is said ahead is said of what is to be deleted, which then waits.
     const at = found.at - rule.warnMs
     if (at > now) nextAt = Math.min(nextAt ?? at, at)
-    else if (!isBeyond(facts, rule, node.object)) continue
+    else if (!isMet(facts, rule, node.object)) continue
     else if (due === null || isBefore(found, due, enforced)) due = found
   }
   return { due, nextAt }
@@ -222,9 +224,15 @@ export function caseOf(
   const wait = waitOf(after, object)
   if (from === null || wait === null) return null
   const at = Math.min(from.time + wait.ms, NEVER_MS)
-  const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
-  const because = `rule ${rule.name}: due ${wait.text}${from.text} (${timeText(from.time)})${kept}`
+  const time = `${wait.text}${from.text} (${timeText(from.time)})`
+  const because = `rule ${rule.name}: due ${time}${conditionText(rule, object)}`
   return { rule, at, because }
+}
+
+function conditionText(rule: Rule, object: ObjectMeta): string {
+  const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
+  const named = namedBy(rule, object)
+  return named === null ? kept : `${kept}, and ${named.kind} "${named.name}" is not there`
 }
 
 /** The last time that a key of a timer can name: beyond the year 30,000. */

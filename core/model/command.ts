@@ -57,6 +57,7 @@ export interface Target extends Coordinates {
  * freshness or age asks for it.
  */
 export interface OwnerClaim extends Coordinates {
+  /** Empty: any object of that name, of a rule that decided since there is none. */
   readonly uid: Uid
   readonly version: string
   readonly resource: string
@@ -89,7 +90,9 @@ export interface DeleteObject extends CommandBase {
    * owner's deletion: a watcher that lags publishes what was true then.
    */
   readonly decidedAt: number
-  /** The rule that decided, and then there are no owners; null where owners did. */
+  /**
+   * The rule that decided, and then `owners` is what it takes for absent; null where owners did.
+   */
   readonly rule: CommandRule | null
 }
 

@@ -65,6 +65,7 @@ export type StateValue =
   | Kept
   | Keeps
   | Keeping
+  | Named
   | UnreadableHome
   | Position
 
@@ -744,6 +745,14 @@ export interface Kept {
 export interface Keeps {
   readonly type: 'Keeps'
   readonly rows: readonly KeptRow[]
+  /** What it waits for by rules: names of objects, and kinds. */
+  readonly waits: readonly GroupKind[]
+}
+
+/** `named/<cluster>/<coordinates>`: so many objects have that name. */
+export interface Named {
+  readonly type: 'Named'
+  readonly count: number
 }
 
 export interface KeptRow {

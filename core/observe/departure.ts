@@ -10,7 +10,7 @@
  */
 import { judgeDependents, memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { setRows } from '../graph/keep-index.ts'
+import { leaveIndex } from '../graph/keep-index.ts'
 import { removeNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, tell, touch } from '../graph/outcome.ts'
@@ -105,7 +105,7 @@ function takeOut(step: Step, node: Node): void {
   notePolicy(step, object, null)
   step.graph.setSeen(object, object.uid, null)
   stopWaiting(step, object, null)
-  setRows(step, object.uid, [])
+  leaveIndex(step, object.uid)
   forgetReplaced(step, object.uid, object.namespace)
   step.graph.setMembers(object, withoutMember(step.graph.members(object), object.uid))
 }

@@ -9,7 +9,7 @@
  */
 import { judgeDependents } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { setRows } from '../graph/keep-index.ts'
+import { leaveIndex } from '../graph/keep-index.ts'
 import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
@@ -234,7 +234,7 @@ function changed(
   noteDefinition(step, node.object, object)
   notePolicy(step, node.object, object)
   if (hash !== node.hash) stopWaiting(step, node.object, object)
-  if (!isTrusted) setRows(step, object.uid, [])
+  if (!isTrusted) leaveIndex(step, object.uid)
   if (!isTrusted) askRelist(step, object, `${object.name} contradicts itself`)
   tellChange(step, node, object, phase)
   const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
@@ -411,7 +411,7 @@ export function suspect(
   }
   const deletion = deletionOfPresent(node)
   putNode(step, node, { ...node, ...IN_DOUBT, deletion, ...more })
-  setRows(step, node.object.uid, [])
+  leaveIndex(step, node.object.uid)
   touch(step, node.object.uid)
   tell(step, node.object, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',

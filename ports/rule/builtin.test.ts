@@ -176,6 +176,9 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
   ['terminated-pods', 'that runs', { status: { phase: 'Running' } }, null],
   ['terminated-pods', 'of no phase', {}, null],
 
+  ['orphaned-pods', 'on a node that is gone', { spec: { nodeName: 'a' } }, CREATED],
+  ['orphaned-pods', 'that is deleted', terminating({ spec: { nodeName: 'a' } }), at('01:00:00')],
+
   ['janitor', 'with a TTL', marked({ 'janitor/ttl': '2h' }), at('02:00:00')],
   ['janitor', 'that stays', marked({ 'janitor/ttl': 'forever' }), null],
   ['janitor', 'with a TTL of nothing', marked({ 'janitor/ttl': '0s' }), null],
@@ -211,12 +214,16 @@ for (const [builtin, what, raw, due] of CASES) {
   test(`${builtin}: ${what} is due ${due ?? 'never'}`, () => equal(dueOf(builtin, raw), due))
 }
 
-/** By the first of its rules. */
+/** By the first of its rules; what they say of other objects is true. */
 function dueOf(builtin: string, raw: Json): string | null {
   const isMark = BUILTINS[builtin]?.['']?.['match'] !== undefined && MARKS.includes(builtin)
   const match = isMark ? { match: { kinds: ['Pod'] } } : {}
   const rules = rulesOf([{ builtin, ...match }], 'f', compileExpression)
-  const times = rules.flatMap((rule) => duenessOf(rule, metaOf(rule, raw), 0)?.at ?? [])
+  const times = rules.flatMap((rule) => {
+    const object = metaOf(rule, raw)
+    const isAsMeant = rule.match.terminating === (object.deletedAt !== null)
+    return isAsMeant ? (duenessOf(rule, object, 0)?.at ?? []) : []
+  })
   return times.length === 0
     ? null
     : new Date(Math.min(...times)).toISOString().replace('.000Z', 'Z')

@@ -118,6 +118,20 @@ const TERMINATED_PODS: Builtin = {
   },
 }
 
+/** controller/podgc, `gcOrphaned`. */
+const ORPHANED_PODS: Builtin = {
+  '': {
+    match: { kinds: ['Pod'] },
+    absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
+    gracePeriodSeconds: 0,
+  },
+  '-terminating': {
+    match: { kinds: ['Pod'], terminating: true },
+    absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
+    gracePeriodSeconds: 0,
+  },
+}
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -156,6 +170,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'released-volumes': RELEASED_VOLUMES,
   'unscheduled-pods': UNSCHEDULED_PODS,
   'terminated-pods': TERMINATED_PODS,
+  'orphaned-pods': ORPHANED_PODS,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
 }

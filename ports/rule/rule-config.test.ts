@@ -63,7 +63,7 @@ test('a rule is what was written, and the rest is the default', () => {
   }
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null },
-    ...{ forMs: 0, warnMs: 0, limit: null, keep: null },
+    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -94,6 +94,7 @@ test('a rule is what was written, and the rest is the default', () => {
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
       keep: null,
+      absent: null,
     },
     {
       name: 'expired',
@@ -342,6 +343,9 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ],
   ['builtin: finished-jobs, keep: { newest: 3 }', /this built-in rule keeps none; leave it out/],
   ['builtin: terminated-pods, keep: { by: owner }', /unknown key by; known are newest/],
+  [`${POD}, absent: { kind: Pod, name: { field: a } }`, /absent\.kind: expected Node; no other/],
+  [`${POD}, absent: { kind: Node, name: a }`, /absent\.name: expected a mapping with field/],
+  [`${POD}, absent: { kind: Node, name: { field: 'a b' } }`, /"a b" is no path of a field/],
   ['builtin: unscheduled-pods, match: { terminating: true }', /terminating: are fixed/],
   ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
   ['builtin: toString', /builtin: is none of finished-jobs/],
@@ -425,6 +429,16 @@ test('a rule that keeps the newest needs no age', () => {
   deepEqual([terminated?.keep?.newest, terminated?.keep?.first.length], [500, 2])
 })
 
+test('a rule about what names no Node waits for forty seconds at least', () => {
+  const [short, long, orphaned] = rulesIn(`
+- { name: a, match: { kinds: [Pod] }, absent: { kind: Node, name: { field: spec.nodeName } } }
+- { name: b, match: { kinds: [Pod] }, absent: { kind: Node, name: { field: a } }, for: 1h }
+- { builtin: orphaned-pods }
+`)
+  deepEqual(short?.absent, { group: '', kind: 'Node', field: 'spec.nodeName' })
+  deepEqual([short?.forMs, long?.forMs, orphaned?.forMs], [40_000, 3_600_000, 40_000])
+})
+
 test('what most rules do not have is no part of their digests', () => {
   const [plain] = rulesIn('- { name: a, match: { kinds: [Pod], labels: b }, after: 1h }')
   equal(ruleDigest(plain!), '4792eaadea1a8730618d5ca4db95ad30')
@@ -439,6 +453,7 @@ test('the rules of the document are rules', () => {
     ['old-previews', 'finished-jobs'],
     ['done', 'expires'],
     ['history', 'terminated-pods'],
+    ['lost', 'orphaned-pods', 'orphaned-pods-terminating'],
     ['janitor', 'janitor-expires'],
   ])
   for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)

@@ -19,7 +19,7 @@ import { readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
-import { keepOf, narrowedKeep } from './rule-keep.ts'
+import { absentOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
@@ -38,6 +38,7 @@ export const RULE_KEYS: readonly string[] = [
     'propagationPolicy',
     'gracePeriodSeconds',
     'keep',
+    'absent',
     'builtin',
   ],
 ]
@@ -54,6 +55,8 @@ const MOST_CHARACTERS = 65_536
 const MOST_PATHS = MOST_PROJECTED / 2
 const MOST_PER_HOUR = 1_000_000_000
 const MOST_GRACE_SECONDS = 86_400
+/** An object that was deleted and is made again, under its name, was not gone. */
+const LEAST_ABSENT_MS = 40_000
 
 export function rulesOf(
   section: unknown,
@@ -132,6 +135,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const match = ruleMatch(fields['match'], `${from}.match`, compile)
+  const absent = absentOf(fields['absent'], `${from}.absent`)
   const rule: Rule = {
     name,
     match,
@@ -142,10 +146,11 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
     gracePeriodSeconds: graceOf(fields['gracePeriodSeconds'], `${from}.gracePeriodSeconds`),
-    forMs: waitMs(wait, `${from}.for`),
+    forMs: Math.max(waitMs(wait, `${from}.for`), absent === null ? 0 : LEAST_ABSENT_MS),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
     keep: keepOf(fields['keep'], `${from}.keep`),
+    absent,
   }
   checkGrace(rule, from)
   checkReach(rule, reading)
@@ -187,18 +192,19 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
   )
 }
 
-/** What is counted takes no age. */
+/** What is counted, or misses another object, takes no age. */
 function withTime(fields: Mapping): Mapping {
   const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
-  return fields['keep'] === undefined || isTimed ? fields : { ...fields, after: 0 }
+  const isPlain = fields['keep'] === undefined && fields['absent'] === undefined
+  return isPlain || isTimed ? fields : { ...fields, after: 0 }
 }
 
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases, keep }: Rule, { from, within }: RuleReading): void {
+function checkReach({ match, cases, keep, absent }: Rule, { from, within }: RuleReading): void {
   if (keep !== null && match.terminating) {
     throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
   }
-  if (selects(match)) return
+  if (selects(match) || absent !== null) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, or when`

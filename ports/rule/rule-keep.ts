@@ -1,12 +1,13 @@
 /**
- * How many of the newest objects stay: `keep` of a rule.
+ * What a rule says of other objects: how many of the newest stay (`keep`), and which one is not
+ * there (`absent`).
  *
  * What must stay true: of each group at least one stays, so no mapping that was left empty deletes
  * all.
  */
-import type { KeepBy, RuleKeep } from '../../core/model/rule/rule.ts'
+import type { KeepBy, RuleAbsent, RuleKeep } from '../../core/model/rule/rule.ts'
 import { isLabelKey } from './label-selector.ts'
-import { fieldTerms, type Mapping, mapping } from './rule-term.ts'
+import { fieldPath, fieldTerms, type Mapping, mapping } from './rule-term.ts'
 import { bad, oneOf, whole } from './setting.ts'
 
 const GROUPS = ['owner', 'namespace', 'cluster'] as const
@@ -35,6 +36,14 @@ function byOf(value: unknown, from: string): KeepBy {
   if (type === undefined)
     throw bad(`${from}: is missing: owner, namespace, cluster or {label: KEY}`)
   return { type }
+}
+
+export function absentOf(value: unknown, from: string): RuleAbsent | null {
+  if (value === undefined) return null
+  const { kind, name } = mapping(value, ['kind', 'name'], from)
+  if (kind !== 'Node') throw bad(`${from}.kind: expected Node; no other kind is known by name`)
+  const { field } = mapping(name, ['field'], `${from}.name`)
+  return { group: '', kind, field: fieldPath(field, `${from}.name.field`) }
 }
 
 /** Of a built-in rule only the number can be another. */

@@ -74,7 +74,8 @@ export class EventRecorder {
     const { cluster, target, owners } = command
     const { outcome, reason, code } = result
     if (outcome === 'done') {
-      const [owner] = owners
+      // What a rule takes for absent is no owner, and nothing is said about that.
+      const [owner] = command.rule == null ? owners : []
       const about = owner ?? target
       const its = this.#gather(`done/${cluster}/${keyOf(about)}`, {
         ...{ cluster, about },

@@ -4,7 +4,7 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DeleteObject } from '../../core/model/command.ts'
+import type { DeleteObject, OwnerClaim } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
@@ -161,6 +161,7 @@ test('deletes nothing that was not read with what its rule reads, as absent as t
 
 const STUCK = ruleIn('stuck pod 0 terminating grace:0')
 const PODS = '/api/v1/namespaces/default/pods'
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 
 /** A pod on a node, which is to end within 30 s of the request to delete it. */
 async function endingPod(world: World): Promise<ObjectMeta> {
@@ -211,5 +212,59 @@ test('deletes nothing more of what was written since, though it is being deleted
   const running = world.start()
   deepEqual(await outcomes(world, 1), ['stale changed since it was judged'])
   equal(world.server.object('', 'pods', 'default', 'pod') === undefined, false)
+  await running.stop()
+})
+
+const ORPHANED = ruleIn('orphaned cm 0 for:40 no-node:spec.nodeName')
+const NODES = '/api/v1/nodes'
+const NO_NODE: OwnerClaim = {
+  ...{ group: '', kind: 'Node', namespace: '', name: 'n1', uid: '' },
+  ...{ version: 'v1', resource: 'nodes', claim: 'absent' },
+}
+
+/** What names a Node that the fold knows of none by that name. */
+async function orphaned(world: World): Promise<DeleteObject> {
+  await world.rules(ORPHANED)
+  await world.enforceRule(ORPHANED)
+  await world.request('POST', CONFIG_MAPS, {
+    ...{ metadata: { name: 'pod' }, spec: { nodeName: 'n1' } },
+  })
+  const { evidence, rule } = deleteByRule({}, ORPHANED)
+  const more = { evidence, rule, owners: [NO_NODE], freshness: 'recheck' } as const
+  return world.deleteOf(await world.read('pod'), more)
+}
+
+test('deletes what names a Node that the cluster says is not there', async () => {
+  const world = await World.open()
+  await world.command(await orphaned(world))
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['done'])
+  equal(world.exists('pod'), false)
+  await running.stop()
+})
+
+test('deletes nothing that names a Node that is there after all, whatever its uid', async () => {
+  const world = await World.open()
+  await world.request('POST', NODES, { metadata: { name: 'n1' } })
+  await world.command(await orphaned(world))
+  world.calls()
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['blocked Node/n1 exists'])
+  equal(world.exists('pod'), true)
+  deepEqual(world.calls()['DELETE'], undefined)
+  await running.stop()
+})
+
+test('deletes nothing while it cannot be said whether the Node is there', async () => {
+  const world = await World.open()
+  const handle = world.server.handle.bind(world.server)
+  world.server.handle = async (request, signal) => {
+    if (!request.path.startsWith(NODES)) return await handle(request, signal)
+    return await handle({ ...request, path: '/api/v1/nodes/%' }, signal)
+  }
+  await world.command(await orphaned(world))
+  const running = world.start()
+  match((await outcomes(world, 1))[0] ?? '', /^blocked owner Node\/n1 could not be looked up/)
+  equal(world.exists('pod'), true)
   await running.stop()
 })

@@ -87,6 +87,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
     gracePeriodSeconds: null,
     keep: null,
+    absent: null,
     forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),
     warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),
     limit: chance.pick([null, null, { perHour, percent: chance.pick([0, 20, 60]) }]),

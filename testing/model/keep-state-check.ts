@@ -7,7 +7,7 @@
 import { factsOf } from '../../core/graph/facts.ts'
 import type { StateReader } from '../../core/graph/graph.ts'
 import { policyOf } from '../../core/graph/graph.ts'
-import { clusterIn, keepGroupKey, keptKey, lastPart } from '../../core/graph/key.ts'
+import { clusterIn, keepGroupKey, keptKey, lastPart, namedKey } from '../../core/graph/key.ts'
 import { rowOf } from '../../core/judge/keep.ts'
 import { relistsAwaited } from '../../core/judge.ts'
 import type { Node } from '../../core/model/node.ts'
@@ -41,9 +41,26 @@ export function checkKept(entries: Entries): string[] {
     complaints.push(...checkGroup(value, groups.get(key) ?? []).map((each) => `${key}: ${each}`))
     groups.delete(key)
   }
+  complaints.push(...checkNamed(entries))
   for (const key of rows) complaints.push(`${key}: it is missing`)
   for (const key of groups.keys()) complaints.push(`${key}: it is missing`)
   return complaints
+}
+
+/** Objects of the kinds that are known by name. */
+function checkNamed(entries: Entries): string[] {
+  const expected = new Map<string, number>()
+  const known = new Map<string, number>()
+  for (const [key, value] of entries) {
+    if (value.type === 'Named') known.set(key, value.count)
+    if (value.type !== 'Node' || value.object.kind !== 'Node') continue
+    const named = namedKey(clusterIn(key), value.object)
+    expected.set(named, (expected.get(named) ?? 0) + 1)
+  }
+  return [...new Set([...expected.keys(), ...known.keys()])].flatMap((key) => {
+    const [is, should] = [known.get(key) ?? 0, expected.get(key) ?? 0]
+    return is === should ? [] : [`${key}: ${is} objects are known by it, and there are ${should}`]
+  })
 }
 
 function checkGroup({ newest, count, beyond, upTo, isAgain }: KeepGroup, orders: string[]) {
@@ -68,7 +85,7 @@ function checkCounted(graph: StateReader, cluster: string, node: Node): string[]
   if (relistsAwaited(facts, node)?.length !== 0) return []
   if ((object.projected?.reads ?? '') !== ofKind.reads.digest) return []
   const held = facts.keeps(object.uid)?.rows ?? []
-  return ofKind.keeping.flatMap((rule) => {
+  return ofKind.indexed.flatMap((rule) => {
     const dueMs = (dueMsOf(rule, ruledOf(object)) ?? Number.POSITIVE_INFINITY) - rule.warnMs
     const row = dueMs <= (facts.state?.now ?? 0) ? rowOf(rule, object) : null
     const has = held.some((each) => each.rule === row?.rule && each.order === row.order)

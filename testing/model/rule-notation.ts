@@ -5,7 +5,7 @@
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
- * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`;
+ * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`;
  * `terminating`, and then the seconds are since the deletion was requested; and as an expression
  * that reads the time, `older:SECONDS`, `younger:SECONDS`.
  *
@@ -37,6 +37,7 @@ export function ruleIn(text: string): Rule {
   const one = (mark: string): string | undefined => all(mark)[0]
   const limit = one('limit')
   const grace = one('grace')
+  const nodeField = one('no-node')
   const terminating = marks.includes('terminating')
   return {
     name,
@@ -57,6 +58,7 @@ export function ruleIn(text: string): Rule {
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
     keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),
+    absent: nodeField === undefined ? null : { group: '', kind: 'Node', field: nodeField },
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }

@@ -33,6 +33,8 @@ export interface Rule {
   readonly limit: RuleLimit | null
   /** Null: all that is due is deleted. */
   readonly keep: RuleKeep | null
+  /** Null: whatever else is there. */
+  readonly absent: RuleAbsent | null
 }
 
 /** All of it holds for an object that the rule is about. */
@@ -121,6 +123,22 @@ export type KeepBy =
   | { readonly type: 'owner' | 'namespace' | 'cluster' }
   | { readonly type: 'label'; readonly key: string }
 
+/**
+ * Due only while no object of that kind has the name that a field of the object says. An object
+ * that names none is not due.
+ */
+export interface RuleAbsent extends GroupKind {
+  /** A path. */
+  readonly field: string
+}
+
+/** Objects of other kinds are not known by name; these are in no namespace. */
+const KNOWN_BY_NAME: readonly GroupKind[] = [{ group: '', kind: 'Node' }]
+
+export function isKnownByName({ group, kind }: GroupKind): boolean {
+  return KNOWN_BY_NAME.some((each) => each.kind === kind && each.group === group)
+}
+
 /** An order to enforce a rule, as it was then. */
 export interface EnforcedRule {
   readonly name: string
@@ -153,8 +171,8 @@ export interface KindReads extends GroupKind {
 export interface KindRules {
   readonly rules: readonly Rule[]
   readonly reads: KindReads
-  /** Those that keep the newest. */
-  readonly keeping: readonly Rule[]
+  /** Those that keep the newest, or ask for what is absent. */
+  readonly indexed: readonly Rule[]
 }
 
 /** Whether an order has this rule carried out, as it is. */
@@ -183,10 +201,10 @@ const DIGESTS = new WeakMap<Rule, string>()
 /** Of a rule as it is: two with the same digest decide alike. */
 export function ruleDigest({ name, match, cases, propagationPolicy, ...rest }: Rule): string {
   const { terminating, ...selected } = match
-  const { forMs, warnMs, limit, gracePeriodSeconds, keep } = rest
+  const { forMs, warnMs, limit, gracePeriodSeconds, keep, absent } = rest
   // Of a rule that has none of these the digest is as it was before rules could have them.
-  const isPlain = !terminating && gracePeriodSeconds === null && keep === null
-  const more = isPlain ? [] : [{ terminating, gracePeriodSeconds, keep }]
+  const own = { terminating, gracePeriodSeconds, keep, absent }
+  const more = Object.values(own).some(Boolean) || gracePeriodSeconds === 0 ? [own] : []
   return hash64(JSON.stringify([name, selected, cases, propagationPolicy])).concat(
     hash64(JSON.stringify([forMs, warnMs, limit, ...more])),
   )
@@ -237,8 +255,8 @@ export function rulesOfKind(rules: readonly Rule[], within: KindWithin): KindRul
   if (known !== undefined) return known
   const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, within))
   const about = { group: within.group, kind: within.kind, namespace }
-  const keeping = own.filter(({ keep }) => keep !== null)
-  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about), keeping }
+  const indexed = own.filter(({ keep, absent }) => keep !== null || absent !== null)
+  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about), indexed }
   kinds.set(key, found)
   return found
 }
@@ -308,14 +326,15 @@ function annotationsOf({ match, cases }: Rule): readonly string[] {
   return [...named, ...timed, ...(match.expression?.annotations ?? [])]
 }
 
-function fieldsOf({ match, cases, keep }: Rule): readonly string[] {
+function fieldsOf({ match, cases, keep, absent }: Rule): readonly string[] {
   const named = cases.flatMap(({ fields, since, after }) => [
     ...fields.map(({ key }) => key),
     ...(since.type === 'field' ? [since.path] : []),
     ...(after.type === 'seconds' ? [after.path] : []),
   ])
   const first = keep?.first.map(({ key }) => key) ?? []
-  return [...named, ...(match.expression?.fields ?? []), ...first]
+  const names = absent === null ? [] : [absent.field]
+  return [...named, ...(match.expression?.fields ?? []), ...first, ...names]
 }
 
 function sorted(keys: readonly string[]): readonly string[] {

@@ -362,8 +362,8 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
 /**
  * For a live GET that disproves the claim: the object that exists and was claimed to be deleted.
  */
-export function foundAgainst({ claim }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
-  if (claim !== 'absent' || look.type !== 'Found') return undefined
+export function foundAgainst({ claim, uid }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
+  if (claim !== 'absent' || look.type !== 'Found' || uid === '') return undefined
   return look.object.uid === '' ? undefined : look.object
 }
 
@@ -377,6 +377,7 @@ export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined
       return `${owner} could not be looked up: ${look.reason}`
     case 'Found':
       if (look.object.uid === '') return `${owner} was found without a uid`
+      if (claim.uid === '') return `${claim.kind}/${claim.name} exists`
       if (look.object.uid !== claim.uid) return undefined
       return foundDisproof(claim, owner, phaseOf(look.object))
   }

@@ -4,7 +4,7 @@
  * What must stay true: each term is decided by the code that decides about the object
  * (core/judge/rule.ts). What was not read is null, and never false.
  */
-import { isBeyond } from '../../../../core/judge/keep.ts'
+import { isMet } from '../../../../core/judge/condition.ts'
 import { caseOf, duenessOf, isMatch } from '../../../../core/judge/rule.ts'
 import { isTrue, textOf } from '../../../../core/judge/term.ts'
 import type { Node } from '../../../../core/model/node.ts'
@@ -43,7 +43,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
     ...{ group, kind, namespace, name, uid, isRead, unreadBecause },
     isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
     dueAt: dueness?.at ?? null,
-    isDue: dueness !== null && dueness.at <= now && isBeyond(view.facts, rule, object),
+    isDue: dueness !== null && dueness.at <= now && isMet(view.facts, rule, object),
     terms,
     cases: rule.cases.map((each) => {
       const found = isRead ? caseOf(rule, each, object) : null

@@ -9,7 +9,7 @@
  */
 import { currentRun, overText } from '../../../../core/admit/rule-hold.ts'
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
-import { isBeyond } from '../../../../core/judge/keep.ts'
+import { isMet } from '../../../../core/judge/condition.ts'
 import { duenessOf, isLike, isMatch } from '../../../../core/judge/rule.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
 import { BEYOND_READS } from '../../../../core/model/rule/field-path.ts'
@@ -157,7 +157,7 @@ function counted(view: View, node: Node, { rule, ofKind, counts }: Counting): Ti
     counts.nextAt = Math.min(counts.nextAt ?? dueAt, dueAt)
     return { node, dueAt, because }
   }
-  if (!isBeyond(view.facts, rule, object)) return null
+  if (!isMet(view.facts, rule, object)) return null
   counts.due += 1
   const place = placeOf(rule, node)
   if (place.in === 'held') counts.held[place.by] += 1

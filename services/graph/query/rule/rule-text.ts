@@ -23,15 +23,17 @@ import type {
 /** One sentence. */
 export function ruleText(rule: Rule): string {
   const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
+  const { absent } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
   const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
+  const gone = absent === null ? '' : `, while no ${absent.kind} has the name in ${absent.field}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${gone}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
 }
 
 const HOW = {
