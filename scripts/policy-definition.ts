@@ -47,6 +47,7 @@ const SPEC: Json = {
       labels: said('A label selector as kubectl takes it.', TEXT),
       annotations: said('{KEY: VALUE}, all of them.', { type: 'object', ...ANY }),
       expression: said('CEL that has to be true as well.', TEXT),
+      terminating: said('About objects that are being deleted already.', { type: 'boolean' }),
     }),
   ),
   ...TIMES,
@@ -61,6 +62,11 @@ const SPEC: Json = {
     open({ perHour: COUNT, percent: COUNT }),
   ),
   propagationPolicy: said('Background (default), Foreground or Orphan.', TEXT),
+  gracePeriodSeconds: said('Of Pods; left out: the default of the server.', COUNT),
+  keep: said(
+    'The newest of each group stay.',
+    open({ newest: COUNT, by: said('cluster, namespace, owner, or {label: KEY}.', ANY), first: ANY }),
+  ),
 }
 
 const STATUS: Json = {

@@ -85,6 +85,14 @@ const OWN: readonly (readonly [string, RegExp])[] = [
     `{ ${ACCOUNT}, match: { kinds: [Pod], exceptNamespaces: [b] }, after: 1h }`,
     /^spec\.match\.exceptNamespaces: /,
   ],
+  [
+    `{ ${ACCOUNT}, ${MATCH}, absent: { kind: Node, name: { field: spec.nodeName } } }`,
+    /^spec\.absent: .* take a ClusterCleanupPolicy/,
+  ],
+  [
+    `{ ${ACCOUNT}, match: { kinds: [PersistentVolume], labels: x }, after: 1h }`,
+    /is in no namespace/,
+  ],
   [`{ ${ACCOUNT}, builtin: finished-jobs }`, /^spec\.builtin: .* take a ClusterCleanupPolicy/],
   [
     `{ ${ACCOUNT}, match: { kinds: [Namespace], labels: x }, after: 1h }`,

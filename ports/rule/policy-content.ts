@@ -53,6 +53,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'FlowSchema.flowcontrol.apiserver.k8s.io',
   'IngressClass.networking.k8s.io',
   'IPAddress.networking.k8s.io',
+  'PersistentVolume',
   'PriorityClass.scheduling.k8s.io',
   'PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io',
   'ResourceSlice.resource.k8s.io',
@@ -146,6 +147,12 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
   if (fields['builtin'] !== undefined) {
     throw bad(
       `spec.builtin: a built-in rule is about the whole cluster: take a ${CLUSTER_POLICY_KIND.kind}, or write ${CASE_KEYS.join(', ')}`,
+    )
+  }
+  // Whether an object exists outside of its namespace is not for whoever writes this to know.
+  if (fields['absent'] !== undefined) {
+    throw bad(
+      `spec.absent: a CleanupPolicy knows of its own namespace only: take a ${CLUSTER_POLICY_KIND.kind}`,
     )
   }
   const { match, ...others } = fields
