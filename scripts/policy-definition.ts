@@ -65,7 +65,11 @@ const SPEC: Json = {
   gracePeriodSeconds: said('Of Pods; left out: the default of the server.', COUNT),
   keep: said(
     'The newest of each group stay.',
-    open({ newest: COUNT, by: said('cluster, namespace, owner, or {label: KEY}.', ANY), first: ANY }),
+    open({
+      newest: COUNT,
+      by: said('cluster, namespace, owner, or {label: KEY}.', ANY),
+      first: ANY,
+    }),
   ),
 }
 
@@ -166,6 +170,7 @@ export const POLICY_DEFINITIONS: readonly Json[] = [
       serviceAccountName: ACCOUNT,
       serviceAccountNamespace: TEXT,
       builtin: said('A built-in rule of Kinfold.', TEXT),
+      absent: said('An object whose name it has is not there.', open({ kind: TEXT, name: ANY })),
     },
     'A rule of Kinfold about objects of the whole cluster. It deletes nothing before it is enforced by an annotation.',
   ),
