@@ -3,6 +3,7 @@
  * each rule with the command that changes that.
  */
 import { shellWord } from '../../core/model/text.ts'
+import { annotateCommand } from '../../ports/rule/policy-kind.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import type {
   RuleDocument as Rule,
@@ -44,7 +45,10 @@ export function listText(list: RuleList, output: ListOutput): string {
     clusters
       .filter(({ counts }) => counts.overLimit !== '')
       .map(({ cluster, counts }) => {
-        return `${lineOf(`${labelOf(cluster)}: ${counts.overLimit}`)}; "kinfold rules enforce ${lineOf(shellWord(rule.name))} --why …" releases it\n`
+        const how = rule.name.includes('/')
+          ? ''
+          : `; "kinfold rules enforce ${lineOf(shellWord(rule.name))} --why …" releases it`
+        return `${lineOf(`${labelOf(cluster)}: ${counts.overLimit}`)}${how}\n`
       }),
   )
   return table(head, rows) + over.join('')
@@ -66,6 +70,7 @@ export function modeText({ mode }: Pick<Rule, 'mode'>): string {
 function orderText({ enforcedBy }: Pick<Rule, 'enforcedBy'>): string {
   if (enforcedBy === null) return 'It is in dry run: it deletes nothing.'
   const { who, why, since } = enforcedBy
+  if (who === '') return `Enforced by the annotation of its object since ${time(since)}.`
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`} since ${time(since)}.`
 }
 
@@ -101,7 +106,6 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
     ...['NAMESPACE', 'OBJECT', 'DUE', 'STATE', ...(isWide ? ['ALONG', 'UID'] : []), 'REASON'],
   ]
   const along = objects.reduce((sum, each) => sum + (each.along ?? 0), 0)
-  const command = lineOf(shellWord(rule.name))
   return [
     `Rule ${lineOf(rule.name)} in cluster ${lineOf(labelOf(cluster))}: ${lineOf(rule.description)}\n`,
     `${lineOf(orderText(rule))}\n`,
@@ -111,10 +115,21 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
     rows.length === 0 ? '' : `\n${table(head, rows)}`,
     plan.continue === null ? '' : 'More are not listed (raise --limit).\n',
     '\n',
-    rule.mode === 'enforced' && counts.overLimit === ''
-      ? `To stop it: kinfold rules suspend ${command}\n`
-      : `To enforce it: kinfold rules enforce ${command} --digest ${rule.ruleDigest} --why …\n`,
+    orderCommand(rule, rule.mode === 'enforced' && counts.overLimit === ''),
   ].join('')
+}
+
+/** What a rule of an object is, its annotation says. */
+function orderCommand({ name, ruleDigest }: Rule, isToStop: boolean): string {
+  const command = lineOf(shellWord(name))
+  if (isToStop) {
+    const how = name.includes('/') ? annotateCommand(name, '') : `kinfold rules suspend ${command}`
+    return `To stop it: ${how}\n`
+  }
+  const how = name.includes('/')
+    ? annotateCommand(name, ruleDigest)
+    : `kinfold rules enforce ${command} --digest ${ruleDigest} --why …`
+  return `To enforce it: ${how}\n`
 }
 
 function stateText({

@@ -271,7 +271,7 @@ function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {
 function isReadWith(facts: ClusterFacts, object: ObjectMeta, rule: Rule): boolean {
   const needed = rulesOfKind([rule], object)?.reads
   if (needed === undefined || needed.digest === '') return true
-  const then = rulesOfKind(facts.policy.policy.rules, object)
+  const then = rulesOfKind(facts.rules, object)
   if (then === null || !isReadFor(object, then)) return false
   const { labels, annotations, fields } = then.reads
   return (

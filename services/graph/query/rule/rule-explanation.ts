@@ -60,7 +60,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
 
 /** Empty where it was read with all that rules of its kind read. */
 function unreadText({ facts }: View, { object }: Node): string {
-  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  const ofKind = rulesOfKind(facts.rules, object)
   if (ofKind === null || isReadFor(object, ofKind)) return ''
   if (object.projected?.reads === BEYOND_READS) {
     return `its fields take more than ${MOST_PROJECTED} characters together, so no rule decides about it`
