@@ -11,6 +11,7 @@ import type { Decision } from './admit/admission.ts'
 import { admit } from './admit/admission.ts'
 import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
+import { untrustedPolicy } from './admit/policy-hold.ts'
 import { countDeleted, noteDue } from './admit/rule-hold.ts'
 import { beginWalk, ensureTimer, nodeTimer } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
@@ -158,7 +159,7 @@ function warnAhead(
 /** An Event has no dry run: none is issued in mode dry-run, or by a rule that is in dry run. */
 function isInForce({ graph }: Step, rule: Rule): boolean {
   const isReal = graph.policy.policy.mode === 'enforce' && mayIssue(graph)
-  return isReal && isEnforced(rule, graph.enforced)
+  return isReal && isEnforced(rule, graph.enforced) && untrustedPolicy(graph, rule) === null
 }
 
 type Warned = Pick<Node, 'isWarned' | 'warnedAt'>

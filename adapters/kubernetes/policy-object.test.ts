@@ -1,6 +1,6 @@
 /**
- * A CleanupPolicy is read with its rule and with the annotation that enforces it; every other object
- * as ever, and a namespace's own reads count for its objects alone.
+ * A CleanupPolicy is read with its rule and with the annotation that enforces it; every other
+ * object as ever, and a namespace's own reads count for its objects alone.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'

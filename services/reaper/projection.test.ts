@@ -8,7 +8,7 @@ import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { MARKED, projectionDigest, projectionOf } from '../../ports/record/projection.ts'
 import { createLogRetry } from '../../runtime/retry.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import { readProjection } from '../watcher/kind/marks.ts'
+import { projectionBy, readReading } from '../watcher/kind/marks.ts'
 import { Control } from './control.ts'
 
 const NEVER = new AbortController().signal
@@ -32,7 +32,7 @@ test('rules change it at once, and those that cannot be read are none', async ()
     changes = 0
     await control.load(NEVER)
     equal(changes, 1)
-    const watched = await readProjection(log, codec, CLUSTER)
+    const watched = projectionBy(await readReading(log, codec, CLUSTER), [])
     equal(projectionDigest(control.projection(CLUSTER)), projectionDigest(watched))
   }
   const rules = [ruleIn('one pod 60 since:status.a')]

@@ -92,6 +92,14 @@ export interface WatcherConfig {
    */
   readonly assignmentRounds: number
   readonly assignmentSpreadMs: number
+  /**
+   * Between two lists of a kind since policies have something else read of it; and at least so many
+   * times as long as its last list took.
+   */
+  readonly rereadMs: number
+  readonly rereadShare: number
+  /** For how long all other kinds wait for the first list of policies. */
+  readonly policiesFirstMs: number
   /** Between two reads of the relist requests. */
   readonly controlPollMs: number
   /** Requests read at once. */
@@ -173,6 +181,9 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   assignmentMs: MINUTE,
   assignmentRounds: 20,
   assignmentSpreadMs: 500,
+  rereadMs: 60_000,
+  rereadShare: 10,
+  policiesFirstMs: 10_000,
   controlPollMs: 500,
   controlPage: 200,
   touchedMs: 1_500,

@@ -10,7 +10,6 @@
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Produced } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import type { Projection } from '../../ports/record/projection.ts'
 import { projectionDigest } from '../../ports/record/projection.ts'
 import { confirmAssignment } from './assignment.ts'
 import { Connection } from './connection.ts'
@@ -22,7 +21,8 @@ import type { KindMonitor, MonitorEnd } from './kind/kind-monitor.ts'
 import { KindRoster } from './kind/kind-roster.ts'
 import { MarkWriter } from './kind/mark-writer.ts'
 import type { KindMark, Reign } from './kind/marks.ts'
-import { connectionRecord, readProjection } from './kind/marks.ts'
+import { connectionRecord, projectionBy, type Reading, readReading } from './kind/marks.ts'
+import { type PolicyReads, rereadOf } from './kind/policy-reads.ts'
 import { Scope } from './kind/scope.ts'
 import { Slots } from './kind/slots.ts'
 import { type ArchivedKinds, DeletionArchive } from './publish/deletion-archive.ts'
@@ -38,6 +38,8 @@ export interface SessionDeps extends LogDeps {
   readonly codec: Codec
   readonly observer: WatcherObserver
   readonly counters: Counters
+  /** Of the cluster's own objects: what they say is read of other ones. */
+  readonly policies: PolicyReads
   /** Undefined: no deletion is archived because it was observed. */
   readonly archived: ArchivedKinds | undefined
 }
@@ -186,6 +188,7 @@ export class Session {
       this.#every(config.touchedMs, () => this.#sendTouched()),
       this.#every(config.watermarkMs, () => this.#writeMarks(control)),
       this.#every(config.controlPollMs, (signal) => this.#heed(control, signal)),
+      this.#every(config.controlPollMs, async () => this.#reread()),
       this.#every(config.assignmentMs, (signal) => this.#confirmAssignment(signal)),
       (signal) => this.#relistInTurn(signal),
     ]
@@ -275,12 +278,30 @@ export class Session {
 
   async #endIfReprojected(): Promise<void> {
     const { log, codec } = this.#deps
-    const { cluster, projection } = this.reign
-    const read = (): Promise<Projection> => readProjection(log, codec, cluster)
+    const { cluster, reading } = this.reign
+    const read = (): Promise<Reading> => readReading(log, codec, cluster)
     const now = await untilDone(this.#deps, read, this.#cut.signal)
-    if (projectionDigest(now) === projectionDigest(projection)) return
+    const digestOf = (each: Reading): string => projectionDigest(projectionBy(each, []))
+    if (digestOf(now) === digestOf(reading)) return
     this.#end = 'reprojected'
     this.#scope.end()
+  }
+
+  /**
+   * What is read of objects follows the cluster's policies: the kinds concerned are listed anew,
+   * the session and all other kinds go on.
+   */
+  #reread(): void {
+    const { policies, server, clock } = this.#deps
+    if (!this.#roster.hasAnswer) return
+    const { reading, projection } = this.reign
+    const nowMs = clock.monotonicMs()
+    const wanted = projectionBy(reading, policies.rules)
+    const next = rereadOf(projection, wanted, (kind) => this.#roster.mayReread(kind, nowMs))
+    if (next.kinds.length === 0) return
+    this.reign.projection = next.projection
+    server.project(next.projection)
+    for (const kind of next.kinds) this.#roster.reread(kind, nowMs)
   }
 
   /**

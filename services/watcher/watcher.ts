@@ -8,6 +8,7 @@
  * Not here: sockets, files, signals (main.ts), one term (session.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
@@ -22,6 +23,7 @@ import { logOfHolder } from './holder-log.ts'
 import { IdentityGuard, isPassing } from './identity.ts'
 import type { Marks } from './kind/marks.ts'
 import { readMarks, resumable } from './kind/marks.ts'
+import { listPolicies, POLICY_RESOURCES, PolicyReads } from './kind/policy-reads.ts'
 import { backoffMs } from './monitor.ts'
 import type { ArchivedKinds } from './publish/deletion-archive.ts'
 import { untilDone } from './publish/log-retry.ts'
@@ -59,7 +61,7 @@ export function createWatcher(deps: WatcherDeps): Watcher {
 }
 
 class ClusterWatcher implements Watcher {
-  readonly #deps: SessionDeps
+  readonly #deps: Omit<SessionDeps, 'policies'>
   readonly #lease: Lease
   readonly #counters: Counters = noCounters()
   #clusterId: ClusterId | null = null
@@ -157,13 +159,14 @@ class ClusterWatcher implements Watcher {
    * to write.
    */
   async #reign(cluster: ClusterId, held: HeldLease, signal: AbortSignal): Promise<SessionEnd> {
-    const marks = await this.#readMarks(cluster, signal)
+    const policies = new PolicyReads()
+    const marks = await this.#readMarks(cluster, policies, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)
     const clusterEpoch = Math.max(marks.clusterEpoch, this.#rewoundIn + 1)
-    const deps = { ...this.#deps, log: logOfHolder(this.#deps.log, held) }
+    const deps = { ...this.#deps, policies, log: logOfHolder(this.#deps.log, held) }
     const partition = await assignPartition(deps, cluster, marks.partition, signal)
-    const { projection } = marks
-    const reign = { cluster, epoch, clusterEpoch, projection, partition }
+    const { reading, projection } = marks
+    const reign = { cluster, epoch, clusterEpoch, reading, projection, partition }
     this.#deps.server.project(projection)
     const session = new Session(deps, reign, resumable(marks, reign), signal)
     this.#session = session
@@ -205,9 +208,22 @@ class ClusterWatcher implements Watcher {
     return this.#clusterId
   }
 
-  #readMarks(cluster: ClusterId, signal: AbortSignal): Promise<Marks> {
-    const { log, codec } = this.#deps
-    return untilDone(this.#deps, () => readMarks(log, codec, cluster), signal)
+  #readMarks(cluster: ClusterId, policies: PolicyReads, signal: AbortSignal): Promise<Marks> {
+    const { log, codec, server, clock, config } = this.#deps
+    const ownRules = async (): Promise<readonly Rule[]> => {
+      for (const resource of POLICY_RESOURCES) {
+        const list = (limit: AbortSignal): Promise<void> =>
+          listPolicies(server, resource, policies, limit)
+        try {
+          await within(clock, config.identifyTimeoutMs, signal, list)
+        } catch (error) {
+          // They are known once their monitor has listed them.
+          if (signal.aborted || !isPassing(error)) throw error
+        }
+      }
+      return policies.rules
+    }
+    return untilDone(this.#deps, () => readMarks(log, codec, cluster, ownRules), signal)
   }
 
   async #pause(failures: number, signal: AbortSignal): Promise<void> {

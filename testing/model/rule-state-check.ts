@@ -80,6 +80,8 @@ export function checkPolicyNode(facts: ClusterFacts, { object }: Node): string[]
   if (rule === null || object.deletedAt !== null) return []
   const own = facts.clusterRules
   const isKnown = own?.policies.some((each) => each.rule.name === rule.name) ?? false
+  const isOfOthers = object.namespace !== '' && rule.match.namespaces.join() !== object.namespace
+  if (isOfOthers) return isKnown ? [`its rule ${rule.name} is about another namespace`] : []
   return isKnown || own?.isOver === true ? [] : [`its rule ${rule.name} is not in force`]
 }
 

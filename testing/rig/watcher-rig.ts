@@ -24,6 +24,7 @@ import { LogError, type LogErrorCode } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { assignKey } from '../../ports/record/control-key.ts'
+import type { PolicyCompiler } from '../../ports/record/projection.ts'
 import type { Archived, Assignment, Control, Watermark } from '../../ports/record/service-record.ts'
 import type { WatcherConfig } from '../../services/watcher/config.ts'
 import type { ArchivedKinds } from '../../services/watcher/publish/deletion-archive.ts'
@@ -39,6 +40,7 @@ export interface RigOptions {
   readonly partitions?: number
   readonly config?: Partial<WatcherConfig>
   readonly archived?: ArchivedKinds
+  readonly policyContent?: PolicyCompiler
 }
 
 const NEVER = new AbortController().signal
@@ -58,6 +60,7 @@ export class WatcherRig {
   readonly notes: { readonly message: string; readonly fields: Fields }[] = []
   readonly #config: Partial<WatcherConfig>
   readonly #archived: ArchivedKinds | undefined
+  readonly #policyContent: Pick<RigOptions, 'policyContent'>
   /** Which server the wire leads to. */
   server: ApiServer
   broken: Break = () => undefined
@@ -74,6 +77,8 @@ export class WatcherRig {
   constructor(options: RigOptions = {}) {
     this.#config = options.config ?? {}
     this.#archived = options.archived
+    const { policyContent } = options
+    this.#policyContent = policyContent === undefined ? {} : { policyContent }
     this.log = new MemoryLog({ partitions: options.partitions ?? 1, clock: this.clock })
     this.server = this.newServer(1)
   }
@@ -110,6 +115,7 @@ export class WatcherRig {
   cluster(): Cluster {
     return openCluster({
       name: 'rig',
+      ...this.#policyContent,
       exchange: this.#exchange(),
       clock: this.clock,
       random: seeded(7),

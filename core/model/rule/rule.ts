@@ -14,8 +14,8 @@ import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 
 export interface Rule {
   /**
-   * Unique in a cluster: a DNS label; of a CleanupPolicy `NAMESPACE/NAME`, of a ClusterCleanupPolicy
-   * `*` and a slash in its front.
+   * Unique in a cluster: a DNS label; of a CleanupPolicy `NAMESPACE/NAME`, and with `*` for the
+   * namespace of a ClusterCleanupPolicy.
    */
   readonly name: string
   readonly match: RuleMatch

@@ -16,6 +16,7 @@ import {
 } from '../../../core/model/kind-reason.ts'
 import type { GroupKind, Scope } from '../../../core/model/object.ts'
 import { groupOf } from '../../../core/model/object.ts'
+import { isPolicyKind } from '../../../core/model/rule/policy-content.ts'
 import type { DiscoveredKind, Discovery } from '../../../ports/cluster.ts'
 import { IGNORED_KINDS } from '../config.ts'
 
@@ -169,7 +170,8 @@ export function whyNotWatched(kind: DiscoveredKind, selection: Selection): strin
   if (kind.ambiguous) return AMBIGUOUS
   if (IGNORED_KINDS.includes(name)) return NEVER_COLLECTED
   if (ignoreKinds.includes(name)) return IGNORED
-  if (kinds?.includes(name) === false) return NOT_LISTED
+  // What is read of all others follows from policies, and what is deleted.
+  if (kinds?.includes(name) === false && !isPolicyKind(kind)) return NOT_LISTED
   const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
   if (lacking.length > 0) return `it does not offer ${lacking.join(', ')}`
   if (denied.has(kindKey(kind))) return NOT_ALLOWED

@@ -7,7 +7,8 @@
  * Not here: the moves (monitor.ts), what is published (telling.ts).
  */
 import type { SyncId } from '../../../core/model/id.ts'
-import type { ResourceVersion } from '../../../core/model/object.ts'
+import type { ObjectMeta, ResourceVersion } from '../../../core/model/object.ts'
+import { isPolicyKind } from '../../../core/model/rule/policy-content.ts'
 import { isDefinition } from '../../../core/observe/cause.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Cluster, ClusterErrorCode, WatchEvent, Watched } from '../../../ports/cluster.ts'
@@ -23,6 +24,7 @@ import type { TellingDeps } from '../publish/telling.ts'
 import { isOlder, Telling } from '../publish/telling.ts'
 import type { KindStatus, WatcherObserver } from '../status.ts'
 import type { ServedKind } from './catalog.ts'
+import type { PolicyReads } from './policy-reads.ts'
 import type { RelistRequest } from './relist-request.ts'
 import { merged } from './relist-request.ts'
 import type { Slots } from './slots.ts'
@@ -35,6 +37,7 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly lists: Slots
   readonly observer: WatcherObserver
   readonly archive: DeletionArchive
+  readonly policies: PolicyReads
   readonly nextSync: () => SyncId
   /**
    * Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition
@@ -104,6 +107,13 @@ export class KindMonitor {
   /** Which of the served versions is used. */
   #versionTurn = 0
   #listedMs = Number.NEGATIVE_INFINITY
+  readonly #firstList = Promise.withResolvers<void>()
+  /** How long its last list took. */
+  #listMs = 0
+  /** When something else was to be read of its objects, and how often; and as of which of these. */
+  #rereadMs = Number.NEGATIVE_INFINITY
+  #rereads = 0
+  #readAs = 0
   /**
    * When it last lost contact with the server; the beginning for one that resumes from a watermark.
    */
@@ -142,6 +152,11 @@ export class KindMonitor {
   /** Monotonic; when it was last listed by this watcher. */
   get listedMs(): number {
     return this.#listedMs
+  }
+
+  /** Resolves when this watcher has listed it once. */
+  get firstList(): Promise<void> {
+    return this.#firstList.promise
   }
 
   /** Monotonic; when it last lost sight of the server, which may have been restored since. */
@@ -196,6 +211,22 @@ export class KindMonitor {
     if (this.#isGoingOn()) this.#activity.abort(INTERRUPTED)
   }
 
+  /**
+   * Something else is read of its objects from here on: until they are listed again, no watcher may
+   * resume from its position.
+   */
+  reread(nowMs: number): void {
+    this.#rereads += 1
+    this.#rereadMs = nowMs
+    this.relist({ full: false, offset: null })
+  }
+
+  /** Not all day long, however often policies change. */
+  mayReread(nowMs: number): boolean {
+    const { rereadMs, rereadShare } = this.#deps.config
+    return nowMs - this.#rereadMs >= Math.max(rereadMs, rereadShare * this.#listMs)
+  }
+
   flush(): void {
     this.#telling.flush()
   }
@@ -206,7 +237,9 @@ export class KindMonitor {
    */
   checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
     this.#telling.flush()
-    const resourceVersion = this.#unarchivedFrom ?? this.#telling.position ?? ''
+    const isReread = this.#rereads === this.#readAs
+    const position = this.#unarchivedFrom ?? this.#telling.position ?? ''
+    const resourceVersion = isReread ? position : ''
     return { resourceVersion, sync: this.#lastSync }
   }
 
@@ -305,6 +338,8 @@ export class KindMonitor {
     this.#covering = merged(this.#covering, this.#asked)
     this.#asked = null
     counters.lists++
+    const [readAs, begunMs] = [this.#rereads, clock.monotonicMs()]
+    const policies: ObjectMeta[] = []
     let version: ResourceVersion | null = null
     const { confirming } = state
     const list = server.list(this.#resource(), config.listPageSize, signal, confirming)
@@ -316,6 +351,7 @@ export class KindMonitor {
       for (const object of page.objects) {
         if (this.#telling.listed(object) === 'rewound') return await this.#rewound(signal)
       }
+      if (isPolicyKind(this.#kind)) policies.push(...page.objects)
       await publisher.room()
       await clock.sleep(0, signal)
     }
@@ -336,6 +372,10 @@ export class KindMonitor {
     await identity.check(signal)
     if (this.#deps.archive.takes(this.#kind)) this.#unarchivedFrom ??= this.#telling.position
     this.#finishList(version)
+    this.#listMs = clock.monotonicMs() - begunMs
+    this.#readAs = readAs
+    this.#deps.policies.listed(this.#kind, policies)
+    this.#firstList.resolve()
     return { type: 'Listed', version }
   }
 
@@ -429,6 +469,8 @@ export class KindMonitor {
       // A burst that was buffered must not block everything else.
       if ((index + 1) % config.listPageSize === 0) await clock.sleep(0, signal)
     }
+    // Objects that are read for a rule are published after it.
+    this.#deps.policies.took(events)
     await publisher.room()
     return 'fine'
   }

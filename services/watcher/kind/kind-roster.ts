@@ -9,7 +9,8 @@
  *
  * Not here: the work of a monitor (kind-monitor.ts), how answers are compared (catalog.ts).
  */
-import type { ResourceVersion } from '../../../core/model/object.ts'
+import type { GroupKind, ResourceVersion } from '../../../core/model/object.ts'
+import { isPolicyKind } from '../../../core/model/rule/policy-content.ts'
 import type { Discovery } from '../../../ports/cluster.ts'
 import { AccountRights } from '../account-rights.ts'
 import { within } from '../deadline.ts'
@@ -64,7 +65,9 @@ export class KindRoster {
     for (const mark of marks) {
       const { group, kind, resource, shortNames, resourceVersion } = mark
       this.#known.set(kindKey(mark), { group, kind, resource, shortNames })
-      if (resourceVersion !== '') this.#resume.set(kindKey(mark), resourceVersion)
+      // Policies are always listed: what is read of all other kinds follows from them.
+      if (resourceVersion !== '' && !isPolicyKind(mark))
+        this.#resume.set(kindKey(mark), resourceVersion)
     }
   }
 
@@ -100,6 +103,18 @@ export class KindRoster {
         this.#askedEarly.set(each, merged(this.#askedEarly.get(each) ?? null, request) ?? request)
       }
     }
+  }
+
+  /** Something else is read of its objects from here on. */
+  reread(kind: GroupKind, nowMs: number): void {
+    const key = kindKey(kind)
+    this.#monitors.get(key)?.reread(nowMs)
+    // One that has no monitor for now is listed once it has.
+    this.#resume.delete(key)
+  }
+
+  mayReread(kind: GroupKind, nowMs: number): boolean {
+    return this.#monitors.get(kindKey(kind))?.mayReread(nowMs) ?? true
   }
 
   /** Place in `control` of the oldest request that no finished list has settled. */
@@ -155,7 +170,10 @@ export class KindRoster {
     if (change === undefined) return
     for (const kind of change.served) await this.#dropOther(kind)
     await this.#remember(change.served.filter((kind) => !this.#known.has(kindKey(kind))))
-    for (const kind of change.served) await this.#serve(kind)
+    const policies = change.served.filter(isPolicyKind)
+    for (const kind of policies) await this.#serve(kind)
+    await this.#listFirst(policies, signal)
+    for (const kind of change.served) if (!isPolicyKind(kind)) await this.#serve(kind)
     this.#hasAnswer = true
     if (change.missing.length === 0) return
     await clock.sleep(config.confirmGoneMs, signal)
@@ -166,6 +184,21 @@ export class KindRoster {
     // The server ends their watches itself, within a second; only a kind whose watch lags is waited
     // for.
     await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
+  }
+
+  /**
+   * Policies are published before objects that are read for them, or the fold would take those as
+   * read for less. Not waited for longer than a moment: their lists may be refused.
+   */
+  async #listFirst(policies: readonly ServedKind[], signal: AbortSignal): Promise<void> {
+    const monitors = policies.flatMap((kind) => this.#monitors.get(kindKey(kind)) ?? [])
+    if (monitors.length === 0) return
+    const { clock, config } = this.#deps
+    const isOver = new AbortController()
+    const listed = Promise.all(monitors.map((monitor) => monitor.firstList))
+    const limit = clock.sleep(config.policiesFirstMs, AbortSignal.any([signal, isOver.signal]))
+    await Promise.race([listed, limit])
+    isOver.abort()
   }
 
   #selection(): Selection {

@@ -11,6 +11,7 @@
 
 import type { ClusterId, ResourceVersion } from '../../../core/model/object.ts'
 import type { Protection } from '../../../core/model/policy.ts'
+import { isPolicyKind } from '../../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../../core/model/rule/rule.ts'
 import type { Entry, Log, Produced } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
@@ -36,8 +37,26 @@ export interface Marks {
   readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
+  readonly reading: Reading
   /** What to publish of each object now. */
   readonly projection: Projection
+}
+
+/** What the log says of what is read of objects. */
+export interface Reading {
+  readonly protection: Protection | null
+  /** Of users' protections. */
+  readonly subjects: readonly string[]
+  /** Of the policy. */
+  readonly rules: readonly Rule[]
+}
+
+/** `own`: rules of the cluster's own objects. */
+export function projectionBy(
+  { protection, subjects, rules }: Reading,
+  own: readonly Rule[],
+): Projection {
+  return projectionOf(protection, subjects, [...rules, ...own])
 }
 
 export interface KindMark {
@@ -62,10 +81,17 @@ export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
 
 const FIRST_CLUSTER_EPOCH = 1
 
-export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Marks> {
+/** `ownRules`: of the cluster's objects, asked for where such objects were served. */
+export async function readMarks(
+  log: Log,
+  codec: Codec,
+  cluster: ClusterId,
+  ownRules: () => Promise<readonly Rule[]>,
+): Promise<Marks> {
   const watermarks = await readWatermarks(log, codec, cluster)
   const control = await readEpoch(log, codec, cluster)
-  const projection = await readProjection(log, codec, cluster)
+  const reading = await readReading(log, codec, cluster)
+  const projection = projectionBy(reading, watermarks.some(isPolicyKind) ? await ownRules() : [])
   const own = watermarks.find((mark) => mark.kind === '')
   const clusterEpoch = Math.max(
     FIRST_CLUSTER_EPOCH,
@@ -80,7 +106,7 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
     kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
   }
   const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))
-  return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, projection }
+  return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, reading, projection }
 }
 
 /**
@@ -88,26 +114,22 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
  * marks, and what the policy's rules read. A record of a protection that cannot be read blocks the
  * reapers; where the rules cannot be read nothing is read for them, and they decide nothing.
  */
-export async function readProjection(
-  log: Log,
-  codec: Codec,
-  cluster: ClusterId,
-): Promise<Projection> {
-  let policy: Protection | null = null
+export async function readReading(log: Log, codec: Codec, cluster: ClusterId): Promise<Reading> {
+  let protection: Protection | null = null
   const subjects: string[] = []
   let rules: readonly Rule[] = []
   for (const { key, value } of await log.latest('orders', 0)) {
     if (key === RULE_BOOK_KEY) rules = rulesIn(codec, value)
     if (!key.startsWith(PROTECT_PREFIX)) continue
     const protecting = protectingIn(codec, key, value)
-    if (protecting?.type === 'policy') policy = protecting.protection
+    if (protecting?.type === 'policy') protection = protecting.protection
     else if (protecting !== undefined && !protecting.isLifted) {
       if (protecting.cluster === '' || protecting.cluster === cluster) {
         subjects.push(protecting.subject)
       }
     }
   }
-  return projectionOf(policy, subjects, rules)
+  return { protection, subjects, rules }
 }
 
 function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {
@@ -198,22 +220,26 @@ export interface Reign {
   readonly cluster: ClusterId
   readonly epoch: number
   readonly clusterEpoch: number
-  /** What is published of each object. */
-  readonly projection: Projection
+  /** What the log said of that at the start. */
+  readonly reading: Reading
+  /** What is published of each object; the session changes it with the cluster's policies. */
+  projection: Projection
   /** Of `events`: all of the cluster is there. */
   readonly partition: number
 }
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {
   const own = { group: '', kind: '', resource: '', shortNames: [], resourceVersion: '', sync: 0 }
-  const { projection, ...term } = reign
+  const { projection, cluster, epoch, clusterEpoch, partition } = reign
+  const term = { cluster, epoch, clusterEpoch, partition }
   const digest = projectionDigest(projection)
   const value = codec.encode({ type: 'Watermark', ...term, ...own, projection: digest })
   return { key: clusterMarkKey(term.cluster), value }
 }
 
 export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
-  const { projection, ...term } = reign
+  const { projection, cluster, epoch, clusterEpoch, partition } = reign
+  const term = { cluster, epoch, clusterEpoch, partition }
   const { group, kind, resource, shortNames, resourceVersion, sync } = mark
   const value = codec.encode({
     type: 'Watermark',
