@@ -3,6 +3,7 @@
  * each rule with the command that changes that.
  */
 import { shellWord } from '../../core/model/text.ts'
+import { annotateCommand } from '../../ports/rule/policy-kind.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import type {
   RuleDocument as Rule,
@@ -44,7 +45,10 @@ export function listText(list: RuleList, output: ListOutput): string {
     clusters
       .filter(({ counts }) => counts.overLimit !== '')
       .map(({ cluster, counts }) => {
-        return `${lineOf(`${labelOf(cluster)}: ${counts.overLimit}`)}; "kinfold rules enforce ${lineOf(shellWord(rule.name))} --why …" releases it\n`
+        const how = rule.name.includes('/')
+          ? ''
+          : `; "kinfold rules enforce ${lineOf(shellWord(rule.name))} --why …" releases it`
+        return `${lineOf(`${labelOf(cluster)}: ${counts.overLimit}`)}${how}\n`
       }),
   )
   return table(head, rows) + over.join('')
@@ -67,6 +71,7 @@ function orderText({ enforcedBy, report }: Pick<Rule, 'enforcedBy' | 'report'>):
   if (report !== '') return `It only reports (${report}).`
   if (enforcedBy === null) return 'It is in dry run: it deletes nothing.'
   const { who, why, since } = enforcedBy
+  if (who === '') return `Enforced by the annotation of its object since ${time(since)}.`
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`} since ${time(since)}.`
 }
 
@@ -114,13 +119,20 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
   ].join('')
 }
 
-/** None about a rule that only reports. */
+/** None about a rule that only reports; what a rule of an object is, its annotation says. */
 function ordersText({ rule, counts }: RulePlan): string {
-  const command = lineOf(shellWord(rule.name))
-  if (rule.report !== '') return ''
-  return rule.mode === 'enforced' && counts.overLimit === ''
-    ? `\nTo stop it: kinfold rules suspend ${command}\n`
-    : `\nTo enforce it: kinfold rules enforce ${command} --digest ${rule.ruleDigest} --why …\n`
+  const { name, ruleDigest, report, mode } = rule
+  if (report !== '') return ''
+  const command = lineOf(shellWord(name))
+  const isOfObject = name.includes('/')
+  if (mode === 'enforced' && counts.overLimit === '') {
+    const stop = isOfObject ? annotateCommand(name, '') : `kinfold rules suspend ${command}`
+    return `\nTo stop it: ${stop}\n`
+  }
+  const enforce = isOfObject
+    ? annotateCommand(name, ruleDigest)
+    : `kinfold rules enforce ${command} --digest ${ruleDigest} --why …`
+  return `\nTo enforce it: ${enforce}\n`
 }
 
 function stateText({

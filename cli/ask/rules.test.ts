@@ -111,6 +111,36 @@ test('an order is about the rule that was shown', async (t) => {
   match(unasked.stderr, /"kinfold rules enforce old --digest \w+ --why …"/)
 })
 
+test('a rule of an object of the cluster has its name, and is enforced by kubectl', async (t) => {
+  const kinfold = await started(t, [
+    ...['rule old rs 10', 'serve cleanup', 'relist cleanup'],
+    ...['put-policy cleanup/tmp in shop = cm 60', 'put cm/a in shop', 'put cm/b', 'beat 120'],
+  ])
+  const { stdout: list } = await kinfold('rules', 'list')
+  match(list, /^old +dry run +test +0 +0 /m)
+  match(list, /^shop\/tmp +dry run +test +1 +1 +1 /m)
+  const { stdout: scoped } = await kinfold('rules', 'list', '-n', 'ns', '-o', 'name')
+  equal(scoped, 'old\n')
+  const how =
+    /kubectl annotate -n shop cleanuppolicies\.kinfold\.dev tmp --overwrite kinfold\.dev\/enforce=[0-9a-f]{32}\n$/
+  const { stdout: plan } = await kinfold('rules', 'plan', 'shop/tmp')
+  match(plan, /^shop +ConfigMap\/a .* held by rule/m)
+  match(plan, how)
+  const { stdout: due } = await kinfold('rules', 'explain', 'shop/tmp', 'configmap/a', '-n', 'shop')
+  match(due, /^ConfigMap\/a -n shop: due since /m)
+  const enforced = await kinfold('rules', 'enforce', 'shop/tmp')
+  equal(enforced.code, 0)
+  match(enforced.stdout, how)
+  const suspended = await kinfold('rules', 'suspend', 'shop/tmp')
+  equal(suspended.code, 2)
+  match(
+    suspended.stderr,
+    /its annotation decides: kubectl annotate -n shop .* kinfold\.dev\/enforce-$/m,
+  )
+  const { stderr } = await kinfold('rules', 'plan', 'shop/other')
+  equal(stderr, 'error: the policy has no rule shop/other; rules: old\n')
+})
+
 test('of what a rule deleted, why and deletions name the rule, the facts and who enforced it', async (t) => {
   const kinfold = await started(t, [
     ...['rule old rs 10', 'put rs/a', 'put rs/later [created:5000]', 'beat 30'],

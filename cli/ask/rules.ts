@@ -10,6 +10,7 @@
  */
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
+import { annotateCommand } from '../../ports/rule/policy-kind.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { RulePlan } from '../answer.ts'
 import { bad } from '../config/setting.ts'
@@ -48,7 +49,7 @@ interface RuleFlags extends ClientFlags, ScopeFlags {
 }
 
 interface EnforceFlags extends ClientFlags {
-  readonly why: string
+  readonly why?: string
   readonly digest?: string
   readonly yes?: boolean
   readonly recordAnyway?: boolean
@@ -188,8 +189,8 @@ function addOrders(rules: Command): void {
     .description(
       'have a rule delete what is due, exactly as it was shown; also what ends a hold of it',
     )
-    .argument('<rule>', 'its name')
-    .requiredOption('--why <text>', 'reason, which is recorded')
+    .argument('<rule>', 'its name; of NAMESPACE/NAME the kubectl command is printed')
+    .option('--why <text>', 'reason, which is recorded; required for a rule of the policy')
     .option('--digest <digest>', 'of the rule, as its plan showed it: does not ask')
     .option('--yes', 'do not ask, as in scripts')
     .option('--record-anyway', 'also where the mode cannot keep it, for a mode that comes later')
@@ -204,6 +205,9 @@ function addOrders(rules: Command): void {
 }
 
 async function enforce(rule: string, flags: EnforceFlags): Promise<void> {
+  if (flags.why === undefined && !rule.includes('/')) {
+    throw bad('--why is missing: the reason is kept on record')
+  }
   const server = serverOf(flags)
   const list = await answerTo(server, '/v1/rules', { name: rule })
   const [found] = list.rules
@@ -212,6 +216,11 @@ async function enforce(rule: string, flags: EnforceFlags): Promise<void> {
   const { ruleDigest } = found.rule
   const digest = flags.digest ?? ruleDigest
   process.stdout.write(releaseText(found))
+  if (rule.includes('/')) {
+    const how = annotateCommand(rule, ruleDigest)
+    process.stdout.write(`Nothing was ordered: an annotation of the object enforces it:\n${how}\n`)
+    return
+  }
   if (digest !== ruleDigest) {
     throw new ExitError(
       EXIT.refused,

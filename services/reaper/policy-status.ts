@@ -10,10 +10,8 @@
  * carried out (policy-proof.ts).
  */
 import type { Target } from '../../core/model/command.ts'
-import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
-import { shellWord } from '../../core/model/text.ts'
 import type { PolicyStatus } from '../../ports/record/service-record.ts'
-import { POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
+import { annotateCommand, POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
 
 /** What a reaper has seen of a policy since its status was written last. */
@@ -68,24 +66,15 @@ function ready({ problem, note }: PolicyStatus): Condition {
 }
 
 function enforced(said: PolicyStatus): Condition {
-  const { isEnforced, digest } = said
+  const { isEnforced, digest, namespace, name } = said
   if (isEnforced) {
     return { type: 'Enforced', status: 'True', reason: 'Annotated', message: '' }
   }
-  const message = digest === '' ? '' : `to have it carried out: ${enforceCommand(said)}`
+  const message =
+    digest === ''
+      ? ''
+      : `to have it carried out: ${annotateCommand(`${namespace || '*'}/${name}`, digest)}`
   return { type: 'Enforced', status: 'False', reason: 'DryRun', message }
-}
-
-/** As a user of kubectl runs it. */
-export function enforceCommand({
-  kind,
-  namespace,
-  name,
-  digest,
-}: Pick<PolicyStatus, 'kind' | 'namespace' | 'name' | 'digest'>): string {
-  const resource = `${policyResource(kind)}.${POLICY_GROUP}`
-  const place = namespace === '' ? '' : ` -n ${shellWord(namespace)}`
-  return `kubectl annotate${place} ${resource} ${shellWord(name)} --overwrite ${ENFORCE_ANNOTATION}=${digest}`
 }
 
 function permitted(lacking: string | undefined, before: readonly Json[]): Condition {

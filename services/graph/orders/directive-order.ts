@@ -10,6 +10,7 @@
 import { readFinalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { readSubject } from '../../../core/model/subject.ts'
 import { voidSubject } from '../../../ports/record/void-subject.ts'
+import { annotateCommand } from '../../../ports/rule/policy-kind.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import { VERBS, type Verb } from '../api/promise.ts'
 
@@ -143,6 +144,13 @@ function checkRuleOrder({
   checkBelongs('digest', NEEDS_DIGEST, verb, digest, 'the one that "kinfold rules explain" shows')
   if (digest !== '' && !RULE_DIGEST.test(digest)) {
     throw new Problem(400, 'digest must be the 32 hexadecimal digits that the rule has')
+  }
+  if (subject.includes('/')) {
+    const how = annotateCommand(subject, verb === 'enforce-rule' ? digest : '')
+    throw new Problem(
+      400,
+      `rule ${subject} is an object of the cluster, and its annotation decides: ${how}`,
+    )
   }
 }
 

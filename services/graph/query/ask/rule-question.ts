@@ -2,7 +2,8 @@
  * Questions about rules: which there are and what each is about, what one deletes or would, and
  * what it says of an object.
  *
- * What must stay true: rules are those of the policy at the moment that is asked about. Who may not
+ * What must stay true: rules are those of the policy and of the cluster at the moment that is asked
+ * about. Who may not
  * see the whole graph asks of one namespace of one cluster, and learns of the rules about it, and
  * of the objects that may be listed there.
  *
@@ -11,7 +12,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { directivesOf, policyOf, type StateReader } from '../../../../core/graph/graph.ts'
 import { isLike } from '../../../../core/judge/rule.ts'
-import type { EnforcedRule, Rule } from '../../../../core/model/rule/rule.ts'
+import { digestOf, type EnforcedRule, type Rule } from '../../../../core/model/rule/rule.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
@@ -57,6 +58,8 @@ interface OwnRules {
 interface OwnCounts {
   readonly cluster: string
   readonly name: string
+  /** Of the rule: another cluster may have another one of that name. */
+  readonly digest: string
   readonly counts: RuleCounts
 }
 
@@ -112,18 +115,23 @@ async function rulesIn(views: readonly View[], asked: RulesAsked): Promise<OwnRu
   const clusters: OwnCounts[] = []
   const doubts = new Set([scope.isWhole ? '' : LEFT_OUT])
   const asOf: AsOf[] = []
-  let [rules, enforced]: [readonly Rule[], readonly EnforcedRule[]] = [[], []]
+  const [rules, enforced]: [Rule[], EnforcedRule[]] = [[], []]
   for (const view of views) {
     asOf.push(view.asOf())
-    const { policy } = view.facts.policy
-    const own = policy.rules.filter((rule) => isAsked(rule, asked))
-    if (own.length > 0) [rules, enforced] = [own, view.facts.directives.rules]
+    const own = view.facts.rules.filter((rule) => isAsked(rule, asked))
+    rules.push(...own)
+    enforced.push(...view.facts.enforced)
     doubts.add(view.partial())
     if (!isCounted) continue
     const sight = await scope.sight(view.cluster)
     const { counts, partial } = await scanned(view, own, { namespace: scope.namespace, sight })
     doubts.add(partial)
-    for (const [name, each] of counts) clusters.push({ cluster: view.cluster, name, counts: each })
+    for (const rule of own) {
+      const found = counts.get(rule.name)
+      if (found === undefined) continue
+      const of = { cluster: view.cluster, name: rule.name, digest: digestOf(rule) }
+      clusters.push({ ...of, counts: found })
+    }
   }
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { rules, enforced, clusters, partial, asOf }
@@ -152,23 +160,32 @@ type ListedRule = {
   readonly clusters: readonly { readonly cluster: ClusterRef; readonly counts: RuleCounts }[]
 }
 
-/** One that lags may have a rule as it was: the first that has it counts. */
+/**
+ * Of the policy one that lags may have a rule as it was: the first that has it counts. Of objects
+ * of clusters, each has its own.
+ */
 function rulesOfAll(all: readonly OwnRules[], named: readonly ClusterRef[]): ListedRule[] {
   const refs = new Map(named.map(({ name, id, scope }) => [id, { name, id, scope }]))
   const first = new Map<string, RuleAnswer>()
   for (const { rules, enforced } of all) {
     for (const rule of rules) {
-      if (!first.has(rule.name)) first.set(rule.name, ruleAnswer(rule, enforced))
+      const key = keyOf(rule.name, digestOf(rule))
+      if (!first.has(key)) first.set(key, ruleAnswer(rule, enforced))
     }
   }
   const counted = all.flatMap(({ clusters }) => clusters)
   return [...first.values()].map((rule) => ({
     rule,
-    clusters: counted.flatMap(({ cluster: id, name, counts }) => {
+    clusters: counted.flatMap(({ cluster: id, name, digest, counts }) => {
       const cluster = refs.get(id)
-      return name === rule.name && cluster !== undefined ? [{ cluster, counts }] : []
+      const isSame = keyOf(name, digest) === keyOf(rule.name, rule.ruleDigest)
+      return isSame && cluster !== undefined ? [{ cluster, counts }] : []
     }),
   }))
+}
+
+function keyOf(name: string, digest: string): string {
+  return name.includes('/') ? `${name} ${digest}` : name
 }
 
 function noRule(name: string, all: readonly Pick<OwnRules, 'rules'>[]): Problem {
@@ -177,11 +194,10 @@ function noRule(name: string, all: readonly Pick<OwnRules, 'rules'>[]): Problem 
   return new Problem(404, `the policy has no rule ${name}${known}`)
 }
 
-/** Of the policy of a view. */
+/** Of those of a view. A namespace's are not named to others. */
 function ruleNamed({ facts }: View, name: string): Rule {
-  const { rules } = facts.policy.policy
-  const rule = rules.find((each) => each.name === name)
-  if (rule === undefined) throw noRule(name, [{ rules }])
+  const rule = facts.rules.find((each) => each.name === name)
+  if (rule === undefined) throw noRule(name, [facts.policy.policy])
   return rule
 }
 
@@ -218,7 +234,7 @@ function addRulePlan(server: FastifyInstance, parts: QuestionParts): void {
         const partial = doubts.filter((text) => text !== '').join('; ')
         if (view.moment !== null && partial === '') markImmutable(reply)
         const rest = next && cursorText(question, [only.id, next.dueAt, next.uid])
-        const shown = { rule: ruleAnswer(rule, view.facts.directives.rules), counts, objects }
+        const shown = { rule: ruleAnswer(rule, view.facts.enforced), counts, objects }
         const answer = { ...shown, hidden: 0, continue: rest }
         return documentOf('RulePlan', { answer, partial, cluster, asOf })
       })
@@ -275,8 +291,7 @@ function addRuleExplanation(server: FastifyInstance, parts: QuestionParts): void
 }
 
 function wholeIn({ facts }: View, rule: Rule) {
-  const { rules } = facts.policy.policy
-  return { rule: ruleAnswer(rule, facts.directives.rules), ...ruleWhole(rule, rules) }
+  return { rule: ruleAnswer(rule, facts.enforced), ...ruleWhole(rule, facts.rules) }
 }
 
 /** Before any cluster was watched. */
