@@ -14,11 +14,11 @@ import { drawnPods, endedPods, makeNode, makePod, podsLeft, THRESHOLD } from './
 export const POD_COLLECTOR = 'pod-garbage-collector-controller'
 
 /** As a config lists them. */
-export const POD_RULES = [
+export const POD_RULES: readonly Readonly<Record<string, unknown>>[] = [
   { builtin: 'orphaned-pods' },
   { builtin: 'unscheduled-pods' },
   { builtin: 'terminated-pods', keep: { newest: THRESHOLD } },
-] as const
+]
 
 export interface PodTwin {
   readonly seeds: readonly number[]
