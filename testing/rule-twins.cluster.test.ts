@@ -16,8 +16,10 @@ const SEEDS = [5, 6, 10, 14, 17]
 test('built-in rules leave what their twins leave', { skip }, async (t) => {
   const options = { seeds: SEEDS, skewMs: 1_500, rate: 0.01, partitions: 2 }
   const tell = (line: string): void => t.diagnostic(line)
-  const { failed, expired, requests } = await runRuleTwins({ ...options, tell })
+  const { failed, expired, requests, pods } = await runRuleTwins({ ...options, tell })
   deepEqual(failed, [])
   ok(expired > 10, `${expired} Jobs expired`)
+  deepEqual(pods.differences, [])
+  ok(pods.deleted > 5, `${pods.deleted} pods were deleted`)
   ok(requests.deleted > 5, `${requests.deleted} certificate requests were deleted`)
 })

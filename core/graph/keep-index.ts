@@ -3,8 +3,8 @@
  * directions, and how many of a group are beyond what stays.
  *
  * What must stay true: the rows of an object, and what it waits for by rules, are those that
- * `Keeps` names, so they leave with it whatever the rules are by then. No object is scanned for: the
- * boundary of a group moves by as many rows as were added or removed, a page of work at a time.
+ * `Keeps` names, so they leave with it whatever the rules are by then. No object is scanned for:
+ * the boundary of a group moves by as many rows as were added or removed, a page of work at a time.
  * While it has to move back, nothing of the group is deleted.
  *
  * Not here: which objects have rows (judge/keep.ts).

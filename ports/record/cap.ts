@@ -13,7 +13,6 @@
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import { FINALIZER_ORPHAN } from '../../core/model/object.ts'
 import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
-import { orderedRule } from '../../core/model/rule/ordered-rule.ts'
 import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 
 export const HOLD_REFERENCE: OwnerReference = {
@@ -98,11 +97,11 @@ const POLICY_BYTES = 16 * 1_024
 const PROBLEM_LENGTH = 1_024
 
 /**
- * As the log gives it back. A rule that is too long is refused, as one with any other mistake.
+ * A rule that is too long is refused, as one with any other mistake.
  */
 export function cappedPolicy(policy: PolicyContent): PolicyContent {
   const { problem, account } = policy
-  const rule = policy.rule && orderedRule(policy.rule)
+  const { rule } = policy
   const length = utf8Bytes(JSON.stringify([rule, account]))
   if (length > POLICY_BYTES) {
     const text = `the rule has ${length} bytes as JSON, at most ${POLICY_BYTES}`

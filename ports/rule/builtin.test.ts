@@ -50,6 +50,10 @@ const volume = (phase: string, policy: string, time: string | null): Json => ({
   spec: { persistentVolumeReclaimPolicy: policy },
   status: { phase, lastPhaseTransitionTime: time },
 })
+const nodeLease = (renewTime?: string): Json => ({
+  metadata: { name: 'a', namespace: 'kube-node-lease' },
+  spec: { renewTime },
+})
 const marked = (annotations: Json, namespace = 'a'): Json => ({
   metadata: { namespace, annotations },
 })
@@ -178,6 +182,10 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
 
   ['orphaned-pods', 'on a node that is gone', { spec: { nodeName: 'a' } }, CREATED],
   ['orphaned-pods', 'that is deleted', terminating({ spec: { nodeName: 'a' } }), at('01:00:00')],
+
+  ['node-leases', 'of a Node that is gone', nodeLease(at('02:00:00')), at('03:00:00')],
+  ['node-leases', 'never renewed', nodeLease(), null],
+  ['node-leases', 'elsewhere', lease({ renewTime: at('02:00:00') }), null],
 
   ['janitor', 'with a TTL', marked({ 'janitor/ttl': '2h' }), at('02:00:00')],
   ['janitor', 'that stays', marked({ 'janitor/ttl': 'forever' }), null],

@@ -5,8 +5,8 @@
  * deletes or less, and docs/operate/rules.md says where it is less. Twins are of Kubernetes 1.36,
  * by their paths below pkg/.
  *
- * Not here: what takes a count or another object (pods over a threshold or of gone nodes, ownerless
- * Leases of nodes): no rule can say that yet.
+ * Not here: what takes the fields of another object (pods of nodes out of service): no rule can say
+ * that yet.
  */
 import type { Mapping } from './rule-term.ts'
 
@@ -132,6 +132,16 @@ const ORPHANED_PODS: Builtin = {
   },
 }
 
+/** Upstream leaves these for ever where their owner reference is missing. */
+const NODE_LEASES: Builtin = {
+  '': {
+    match: { kinds: ['Lease.coordination.k8s.io'], namespaces: ['kube-node-lease'] },
+    since: { field: 'spec.renewTime' },
+    after: '1h',
+    absent: { kind: 'Node', name: { field: 'metadata.name' } },
+  },
+}
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -171,6 +181,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'unscheduled-pods': UNSCHEDULED_PODS,
   'terminated-pods': TERMINATED_PODS,
   'orphaned-pods': ORPHANED_PODS,
+  'node-leases': NODE_LEASES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
 }

@@ -198,16 +198,19 @@ export function digestOf(rule: Rule): string {
 
 const DIGESTS = new WeakMap<Rule, string>()
 
-/** Of a rule as it is: two with the same digest decide alike. */
+/**
+ * Of a rule as it is: two with the same digest decide alike. In whatever order its keys come: one
+ * that was just compiled, and the same from a log.
+ */
 export function ruleDigest({ name, match, cases, propagationPolicy, ...rest }: Rule): string {
-  const { terminating, ...selected } = match
-  const { forMs, warnMs, limit, gracePeriodSeconds, keep, absent } = rest
-  // Of a rule that has none of these the digest is as it was before rules could have them.
-  const own = { terminating, gracePeriodSeconds, keep, absent }
-  const more = Object.values(own).some(Boolean) || gracePeriodSeconds === 0 ? [own] : []
-  return hash64(JSON.stringify([name, selected, cases, propagationPolicy])).concat(
-    hash64(JSON.stringify([forMs, warnMs, limit, ...more])),
-  )
+  const parts = [[name, match, cases, propagationPolicy], rest]
+  return parts.map((part) => hash64(JSON.stringify(part, withSortedKeys))).join('')
+}
+
+function withSortedKeys(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const pairs = Object.entries(value)
+  return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**

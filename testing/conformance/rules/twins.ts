@@ -33,6 +33,7 @@ import {
 } from './certificate-request.ts'
 import { type JobLife, jobLife, shownLife } from './job-life.ts'
 import { type JobTwinResult, runJobTwin } from './job-twin.ts'
+import { POD_COLLECTOR, POD_RULES, type PodTwinResult, runPodTwin } from './pod-twin.ts'
 
 export interface RuleTwinsOptions {
   readonly seeds: readonly number[]
@@ -55,6 +56,7 @@ export interface RuleTwinsReport {
   /** Jobs whose pods upstream's collector left. */
   readonly left: number
   readonly requests: { readonly made: number; readonly deleted: number }
+  readonly pods: PodTwinResult
   /** Requests of each collector, upstream first, by `METHOD resource`. */
   readonly calls: readonly [ReadonlyMap<string, number>, ReadonlyMap<string, number>]
 }
@@ -72,7 +74,7 @@ const CLEANER = 'certificatesigningrequest-cleaner-controller'
 /** Its first pass is at its start, over what it has listed by then; the next one an hour later. */
 const CLEANER_STARTS_AFTER = '2s'
 const HEAD = { apiVersion: 'kinfold/v1alpha1', kind: 'Config' }
-const RULES = [{ builtin: 'finished-jobs' }, { builtin: 'certificate-requests' }]
+const RULES = [{ builtin: 'finished-jobs' }, { builtin: 'certificate-requests' }, ...POD_RULES]
 /** A collector may take a 404 for what it says, so those are not among them. */
 const FAULTS: readonly [Fault, ...Fault[]] = ['throttled', 'failed', 'slow', 'cut', 'lost']
 const CANARIES = 5
@@ -95,6 +97,12 @@ export async function runRuleTwins(options: RuleTwinsOptions): Promise<RuleTwins
   await manager[Symbol.asyncDispose]()
   for (const { proxy } of [upstream, kinfold]) proxy.rate = 0
   const requests = await certificateTwin(options, [upstream, kinfold], failed)
+  const pods = await runPodTwin({
+    seeds: options.seeds,
+    planes: [upstream.plane, kinfold.plane],
+    start: async (args) => await startManager(upstream, POD_COLLECTOR, args),
+  })
+  for (const each of pods.differences) options.tell?.(`FAIL pods: ${each}`)
   const sum = (of: (result: JobTwinResult) => number): number =>
     results.reduce((total, each) => total + of(each), 0)
   return {
@@ -105,6 +113,7 @@ export async function runRuleTwins(options: RuleTwinsOptions): Promise<RuleTwins
     late: sum(({ late }) => late.length),
     left: sum(({ left }) => left.length),
     requests,
+    pods,
     calls,
   }
 }
@@ -269,18 +278,20 @@ async function main(args: string[]): Promise<number> {
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   const report = await runRuleTwins({ ...options, tell: print })
-  const { failed, jobs, expired, raced, late, left, requests, calls } = report
+  const { failed, jobs, expired, raced, late, left, requests, pods, calls } = report
   print(`${jobs} Jobs, ${expired} expired, ${raced} left out of the comparison for a race`)
   print(`${late} deleted by upstream after their longer TTL was accepted, by Kinfold none`)
   print(`${left} deleted by both whose pods upstream has not collected within a minute`)
   print(`${requests.made} certificate requests, ${requests.deleted} deleted`)
+  const odd = pods.differences.length === 0 ? '' : ', and others are left'
+  print(`${pods.made} pods, ${pods.deleted} deleted${odd}`)
   for (const [index, side] of ['upstream', 'Kinfold'].entries()) {
     const counts = [...calls[index]!].filter(([call]) => / (jobs|pods)/.test(call)).sort()
     print(`${side}: ${counts.map(([call, count]) => `${call} ${count}`).join(', ')}`)
   }
   const differ = failed.length === 0 ? '' : `; different: ${failed.join(', ')}`
   print(`${options.seeds.length} seeds: ${options.seeds.length - failed.length} alike${differ}`)
-  return failed.length === 0 ? EXIT.ok : EXIT.findings
+  return failed.length + pods.differences.length === 0 ? EXIT.ok : EXIT.findings
 }
 
 function optionsOf(args: string[]): RuleTwinsOptions {

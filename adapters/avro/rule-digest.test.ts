@@ -1,7 +1,6 @@
 /** A rule that was just compiled has the digest that it has when it comes back from the log. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { orderedRule } from '../../core/model/rule/ordered-rule.ts'
 import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { avroCodec } from './codec.ts'
@@ -10,7 +9,8 @@ const RULES: readonly Rule[] = [
   'a/b pod,cm 60 for:1 warn:2 limit:3 percent:4 label:a=b no-label:c namespace:a older:5',
   'c pod 60 since:status.a seconds:spec.b when:status.c=d foreground',
   'd cm 0 expires:x/y',
-  'e cm 0 ttl:x/y not-namespace:z',
+  'e cm 0 ttl:x/y not-namespace:z keep:3 by:label=a',
+  'f pod 0 terminating grace:0',
 ].map(ruleIn)
 
 test('whatever the order of its keys was', () => {
@@ -18,9 +18,7 @@ test('whatever the order of its keys was', () => {
   for (const rule of RULES) {
     const back = codec.decode(codec.encode({ type: 'RuleBook', rules: [rule], who: '' }))
     const [read] = back.type === 'RuleBook' ? back.rules : []
-    const ordered = orderedRule(reversed(rule) as Rule)
-    equal(JSON.stringify(ordered), JSON.stringify(read))
-    equal(ruleDigest(ordered), read && ruleDigest(read))
+    equal(ruleDigest(reversed(rule) as Rule), read && ruleDigest(read))
   }
 })
 
