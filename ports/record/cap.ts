@@ -96,12 +96,9 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
 const POLICY_BYTES = 16 * 1_024
 const PROBLEM_LENGTH = 1_024
 
-/**
- * A rule that is too long is refused, as one with any other mistake.
- */
+/** A rule that is too long is refused, as one with any other mistake. */
 export function cappedPolicy(policy: PolicyContent): PolicyContent {
-  const { problem, account } = policy
-  const { rule } = policy
+  const { rule, problem, account } = policy
   const length = utf8Bytes(JSON.stringify([rule, account]))
   if (length > POLICY_BYTES) {
     const text = `the rule has ${length} bytes as JSON, at most ${POLICY_BYTES}`

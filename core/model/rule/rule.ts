@@ -200,16 +200,17 @@ const DIGESTS = new WeakMap<Rule, string>()
 
 /**
  * Of a rule as it is: two with the same digest decide alike. In whatever order its keys come: one
- * that was just compiled, and the same from a log.
+ * that was just compiled, and the same from a log. What a rule does not have is no part of it, so a
+ * version that knows more keys has the same digest of it.
  */
 export function ruleDigest({ name, match, cases, propagationPolicy, ...rest }: Rule): string {
   const parts = [[name, match, cases, propagationPolicy], rest]
-  return parts.map((part) => hash64(JSON.stringify(part, withSortedKeys))).join('')
+  return parts.map((part) => hash64(JSON.stringify(part, canonical))).join('')
 }
 
-function withSortedKeys(_: string, value: unknown): unknown {
+function canonical(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const pairs = Object.entries(value)
+  const pairs = Object.entries(value).filter(([, each]) => each !== null && each !== false)
   return Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
