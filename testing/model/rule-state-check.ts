@@ -74,15 +74,13 @@ export function checkClusterRules(facts: ClusterFacts, { policies }: ClusterRule
   return complaints
 }
 
-/** Unless there are too many, the rule of an object is in force. */
+/** A rule of a namespace that is about another one is not in force. */
 export function checkPolicyNode(facts: ClusterFacts, { object }: Node): string[] {
   const rule = isPolicyKind(object) ? (object.projected?.policy?.rule ?? null) : null
-  if (rule === null || object.deletedAt !== null) return []
-  const own = facts.clusterRules
-  const isKnown = own?.policies.some((each) => each.rule.name === rule.name) ?? false
-  const isOfOthers = object.namespace !== '' && rule.match.namespaces.join() !== object.namespace
-  if (isOfOthers) return isKnown ? [`its rule ${rule.name} is about another namespace`] : []
-  return isKnown || own?.isOver === true ? [] : [`its rule ${rule.name} is not in force`]
+  const isOwn = object.namespace === '' || rule?.match.namespaces.join() === object.namespace
+  if (rule === null || isOwn) return []
+  const isKnown = facts.clusterRules?.policies.some(({ uid }) => uid === object.uid) ?? false
+  return isKnown ? [`its rule ${rule.name} is about another namespace`] : []
 }
 
 /**

@@ -29,6 +29,7 @@ import {
 } from '../../core/graph/key.ts'
 import { linksOf } from '../../core/graph/link.ts'
 import { tableOf } from '../../core/graph/table.ts'
+import { relistsAwaited } from '../../core/judge.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
@@ -216,7 +217,9 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
   const hasNodeTimer = hasTimer(timers, cluster, { type: 'node', uid: object.uid })
   if (isAwaited && !hasNodeTimer) complaints.push('its command has no timer')
-  const isTimed = node.hold?.until != null
+  // One that was restored is judged when it is listed again, and its hold begins anew.
+  const isTimed =
+    node.hold?.until != null && relistsAwaited(factsOf(graph, cluster), node) !== undefined
   if (isTimed && !hasNodeTimer) complaints.push('its hold has no timer')
   const hasTimerBy = (latest: number): boolean =>
     hasTimer(timers, cluster, { type: 'node', uid: object.uid }, latest)

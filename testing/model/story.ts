@@ -29,6 +29,7 @@ import type { Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
+import { ruleOfPolicy } from '../../core/model/rule/policy-in-force.ts'
 import { type Rule, ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
@@ -116,10 +117,7 @@ export class World {
 
   /** Of the policy, and of the objects on the server that have one. */
   #rules(): readonly Rule[] {
-    const own = [...this.#at.objects.values()].flatMap(({ projected }) => {
-      const rule = projected?.policy?.rule ?? null
-      return rule === null ? [] : [rule]
-    })
+    const own = [...this.#at.objects.values()].flatMap((object) => ruleOfPolicy(object) ?? [])
     return [...this.#policy.rules, ...own]
   }
 
