@@ -1,7 +1,8 @@
 /**
  * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's
- * sentences, the definitions of policies (for kubectl in deploy/crds, too), the kinds that are in no namespace, the schema of the values with their table in
- * docs/operate/helm.md, and the kustomize base, which Helm renders.
+ * sentences, the definitions of policies (for kubectl in deploy/crds, too), the kinds that are in
+ * no namespace, the schema of the values with their table in docs/operate/helm.md, and the
+ * kustomize base, which Helm renders.
  *
  * What must stay true: its output can be written again at any time; a test compares.
  */

@@ -6,7 +6,8 @@
  * refused by a sentence and a condition, and never left out of what selects. No role here is part
  * of `edit` or `admin`: who may write a policy is decided by hand.
  *
- * Not here: what is refused (ports/rule), the rights of Kinfold itself (cli/setup/role-manifest.ts).
+ * Not here: what is refused (ports/rule), the rights of Kinfold itself
+ * (cli/setup/role-manifest.ts).
  */
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../core/model/rule/policy-content.ts'
 import { POLICY_GROUP, POLICY_VERSION, policyResource } from '../ports/rule/policy-kind.ts'

@@ -3,6 +3,7 @@
  * sentence and exit code 2.
  */
 
+import { compileOnDemand } from '../../adapters/cel/on-demand.ts'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import {
   accountToken,
@@ -14,7 +15,9 @@ import { KubeconfigError, loadContexts } from '../../adapters/kubernetes/connect
 import { kubernetesReview } from '../../adapters/kubernetes/review.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import type { Exchange } from '../../ports/exchange.ts'
+import type { PolicyCompiler } from '../../ports/record/projection.ts'
 import type { Review } from '../../ports/review.ts'
+import { policyContent } from '../../ports/rule/policy-content.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { VERSION } from '../print/version.ts'
 
@@ -76,8 +79,12 @@ export function openReviews(
 
 export type Context = ReturnType<typeof loadContexts>[number]
 
+/** A policy of the cluster; the library of expressions is loaded only where one has one. */
+const compiled: PolicyCompiler = (object) => policyContent(object, compileOnDemand)
+
 function clusterOf(service: string, context: Context): Cluster {
-  return openCluster({ name: context.name, exchange: exchangeTo(service, context) })
+  const exchange = exchangeTo(service, context)
+  return openCluster({ name: context.name, exchange, policyContent: compiled })
 }
 
 export function exchangeTo(service: string, context: Context): Exchange {

@@ -148,8 +148,8 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
 }
 
 /**
- * Each deletes by the rights of a service account, so an attacker who has Kinfold's token may act as
- * any service account where this is bound.
+ * Each deletes by the rights of a service account, so an attacker who has Kinfold's token may act
+ * as any service account where this is bound.
  */
 function policyRoles(
   of: RightsOf,

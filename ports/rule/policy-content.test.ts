@@ -174,7 +174,7 @@ test('whatever an object is, it is a rule or a sentence of bounded length, and n
     fc.property(fc.oneof(fc.jsonValue(), fc.record({ metadata, spec })), (object) => {
       const { rule, problem } = policyContent(object, compileExpression)
       equal(rule === null, problem !== '')
-      equal(problem.length <= 500, true)
+      equal(problem.length <= 1_024, true)
     }),
   )
 })

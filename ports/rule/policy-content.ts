@@ -5,7 +5,7 @@
  * What must stay true: whatever a user wrote, this ends with a rule or with a sentence, and by the
  * code that reads rules of a config file. A CleanupPolicy is about objects of its own namespace
  * alone, and never without an account that deletes them. The account is a name that a header may
- * have.
+ * have. What comes out is within the caps, as it is on the log.
  *
  * Not here: how many there may be (core/observe), whether it is enforced (an annotation), what the
  * account may do (the API server decides).
@@ -13,6 +13,7 @@
 import { CLUSTER_POLICY_KIND, type PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
+import { cappedPolicy } from '../record/cap.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS } from './rule-case.ts'
 import {
@@ -33,9 +34,6 @@ const OWN_BUILTIN_KEYS: readonly string[] = [
   ...BUILTIN_KEYS.filter((key) => key !== 'name'),
   ...ACCOUNT_KEYS,
 ]
-const MOST_PROBLEM = 500
-/** As JSON: a cluster may have many, and each is with its object on the log. */
-const MOST_CHARACTERS = 16_384
 /** Of Kubernetes: a DNS subdomain. */
 const ACCOUNT = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 const NAMESPACE = /^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
@@ -75,11 +73,11 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
     account = accountOf(fields, space)
     const rule =
       space === '' ? clusterRule(own, fields, compile) : ownRule(own, space, fields, compile)
-    checkSize(rule)
-    return { rule, problem: '', account }
+    checkPaths([rule], 'spec')
+    return cappedPolicy({ rule, problem: '', account })
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    return { rule: null, problem: error.message.slice(0, MOST_PROBLEM), account }
+    return cappedPolicy({ rule: null, problem: error.message, account })
   }
 }
 
@@ -186,11 +184,4 @@ function withinOwn(match: unknown, space: string): unknown {
   throw bad(
     `spec.match.namespaces: a CleanupPolicy is about its own namespace, ${space}, and no other; leave it out`,
   )
-}
-
-function checkSize(rule: Rule): void {
-  checkPaths([rule], 'spec')
-  const length = JSON.stringify(rule).length
-  if (length <= MOST_CHARACTERS) return
-  throw bad(`spec: ${length} characters as JSON, and ${MOST_CHARACTERS} are the most`)
 }

@@ -135,7 +135,7 @@ export interface StatusParts {
   readonly time: string
 }
 
-/** How many deletions are in the status now; null: it could not be written, and why is not known. */
+/** How many more deletions are in the status now; null: it could not be written. */
 export async function writeStatus(
   said: PolicyStatus,
   { caller, outcomes, time }: StatusParts,

@@ -182,7 +182,7 @@ function problemOf({ projected, deletedAt }: ObjectMeta): string {
   if (content === null) return 'its spec was not read yet'
   if (content.rule === null) return content.problem
   if (deletedAt !== null) return 'it is being deleted'
-  return 'there are too many policies: the oldest 20 of a namespace, and 200 of all, are in force'
+  return 'there are too many policies: the oldest are in force (20 of a namespace, 200 of all namespaces, 100 of the cluster)'
 }
 
 function numbersOf(counts: RuleCounts | undefined): Pick<PolicyStatus, 'matched' | 'due' | 'held'> {

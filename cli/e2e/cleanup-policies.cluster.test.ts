@@ -1,0 +1,180 @@
+/**
+ * Policies of a real cluster through `kinfold up`, with the definitions and rights that are
+ * shipped: applied, shown by status in dry run, enforced by an annotation, and carried out by the
+ * rights of their accounts.
+ */
+import { equal, match, ok, rejects } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { kubeconfigOfAccount, kubectlEach } from '../../testing/cluster/account.ts'
+import { missingServers } from '../../testing/cluster/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { runKinfold } from '../../testing/process/kinfold-command.ts'
+import { ACTING, KinfoldProcess } from '../../testing/process/kinfold-process.ts'
+import { DEPLOYMENT, mergePatch } from '../../testing/process/objects.ts'
+
+const skip = missingServers('etcd', 'kube-apiserver', 'kubectl') ?? false
+const DEFINITIONS = new URL('../../deploy/crds/cleanup-policies.yaml', import.meta.url)
+const POLICIES = '/apis/kinfold.dev/v1alpha1/namespaces/shop/cleanuppolicies'
+const CONFIG_MAPS = '/api/v1/namespaces/shop/configmaps'
+const KINDS = 'configmaps,pods,deployments.apps,replicasets.apps'
+const RIGHTS = `
+apiVersion: v1
+kind: Namespace
+metadata: { name: shop }
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: cleaner, namespace: shop }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: cleaner, namespace: shop }
+rules: [{ apiGroups: [''], resources: [configmaps, pods], verbs: [delete] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: cleaner, namespace: shop }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: cleaner }
+subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
+`
+
+interface Policy {
+  readonly status?: {
+    readonly digest: string
+    readonly [key: string]: unknown
+    readonly conditions: readonly Readonly<Record<string, string>>[]
+  }
+}
+
+suite('kinfold up with policies of the cluster', { skip }, () => {
+  let plane: ControlPlane
+  let kinfold: KinfoldProcess
+  let folder: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kinfold-policies-'))
+    plane = await startControlPlane()
+    await kubectlEach(plane, 'apply', readFileSync(DEFINITIONS, 'utf8'))
+    const rights = ['--kinds', KINDS, '--service', 'up', '--cleanup-policies']
+    const printed = await runKinfold(['rbac', ...rights])
+    equal(printed.code, 0, printed.stderr)
+    await kubectlEach(plane, 'apply', printed.stdout)
+    await kubectlEach(plane, 'apply', RIGHTS)
+    const kubeconfig = await kubeconfigOfAccount(plane, 'kinfold', 'kinfold')
+    const flags = [...ACTING, '--kinds', KINDS]
+    kinfold = await KinfoldProcess.start({ kubeconfig, data: join(folder, 'data'), flags })
+  })
+  after(async () => {
+    await kinfold?.[Symbol.asyncDispose]()
+    await plane?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function apply(name: string, spec: string): Promise<void> {
+    const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: CleanupPolicy\n'
+    const metadata = `metadata: { name: ${name}, namespace: shop }\n`
+    await kubectlEach(plane, 'apply', `${head}${metadata}spec: ${spec}\n`)
+  }
+
+  async function statusOf(name: string): Promise<Policy['status']> {
+    return (await plane.request<Policy>('GET', `${POLICIES}/${name}`)).body.status
+  }
+
+  /** Until the status says so; the numbers are matched, due, held and deleted. */
+  async function shows(name: string, type: string, text: RegExp): Promise<void> {
+    await eventually(`${name} shows ${text}`, async () => {
+      const status = await statusOf(name)
+      const found = status?.conditions.find((each) => each['type'] === type)
+      const numbers = ['matched', 'due', 'held', 'deleted'].map((key) => status?.[key])
+      const all = `${found?.['status']} ${numbers.join(' ')} ${found?.['message']}`
+      return text.test(all) || all
+    })
+  }
+
+  async function enforce(name: string): Promise<void> {
+    const { digest } = (await statusOf(name)) ?? {}
+    ok(digest)
+    const annotations = { 'kinfold.dev/enforce': digest }
+    await mergePatch(plane, `${POLICIES}/${name}`, { metadata: { annotations } })
+  }
+
+  async function isThere(path: string): Promise<boolean> {
+    return (await plane.request('GET', path)).status === 200
+  }
+
+  test('one is in dry run, says what it would delete, and deletes once it is annotated', async () => {
+    for (const [name, labels] of [
+      ['old', { temporary: 'yes' }],
+      ['other', {}],
+    ] as const) {
+      await plane.request('POST', CONFIG_MAPS, { metadata: { name, labels } })
+    }
+    await apply(
+      'bad',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], namespaces: [b] } }',
+    )
+    await apply(
+      'temporary',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: temporary }, after: 0 }',
+    )
+    await shows(
+      'bad',
+      'Ready',
+      /^False .*spec\.match\.namespaces: a CleanupPolicy is about its own/,
+    )
+    await shows('temporary', 'Ready', /^True 1 1 1 0 $/)
+    await shows('temporary', 'Enforced', /^False .* kubectl annotate -n shop cleanuppolicies/)
+    equal(await isThere(`${CONFIG_MAPS}/old`), true)
+    await enforce('temporary')
+    await eventually('it is deleted', async () => !(await isThere(`${CONFIG_MAPS}/old`)))
+    equal(await isThere(`${CONFIG_MAPS}/other`), true)
+    await shows('temporary', 'Enforced', /^True 0 0 0 1 $/)
+    await shows('temporary', 'Permitted', /^True /)
+    const { digest = '' } = (await statusOf('temporary')) ?? {}
+    const order = kinfold.order('enforce-rule', 'a test', { subject: 'shop/temporary', digest })
+    await rejects(order, /its annotation decides: kubectl annotate -n shop /)
+  })
+
+  test('one that is edited is in dry run again', async () => {
+    await mergePatch(plane, `${POLICIES}/temporary`, { spec: { after: '1s' } })
+    await shows('temporary', 'Enforced', /^False /)
+    const labels = { temporary: 'yes' }
+    await plane.request('POST', CONFIG_MAPS, { metadata: { name: 'new', labels } })
+    await shows('temporary', 'Ready', /^True 1 1 1 1 $/)
+    equal(await isThere(`${CONFIG_MAPS}/new`), true)
+  })
+
+  test('one on pods of a Deployment is held once the second one was replaced', {
+    skip: missingServers('kube-controller-manager') ?? false,
+  }, async () => {
+    await plane.startControllerManager({ collector: false })
+    const body = { metadata: { name: 'web', namespace: 'shop' }, ...DEPLOYMENT.body }
+    const made = await plane.request('POST', '/apis/apps/v1/namespaces/shop/deployments', body)
+    equal(made.status, 201)
+    await apply(
+      'pods',
+      '{ serviceAccountName: cleaner, match: { kinds: [Pod], labels: app=a }, after: 0 }',
+    )
+    await shows('pods', 'Ready', /^True 1 1 1 0 $/)
+    await enforce('pods')
+    // The first one may be deleted by the very record that enforces the rule: it is not counted.
+    await shows('pods', 'Ready', /^True 1 1 1 [23] /)
+    const path = '/api/v1/namespaces/shop/pods'
+    const { body: list } = await plane.request<{ items: { metadata: { uid: string } }[] }>(
+      'GET',
+      path,
+    )
+    const [pod, ...others] = list.items
+    equal(others.length, 0)
+    const why = await kinfold.why({ uid: pod!.metadata.uid })
+    match(
+      why?.admission?.because ?? '',
+      /^ReplicaSet web-\w+ made 2 objects again right after rule shop\/pods had deleted them/,
+    )
+  })
+})
