@@ -33,7 +33,7 @@ const GUARD = {
 const SIGNAL = AbortSignal.timeout(30_000)
 
 describe('a cluster sends', () => {
-  test('a DELETE with both preconditions, its policy, its grace, and a dry run in the body', async () => {
+  test('a DELETE with both preconditions, its policy, and a dry run in the body', async () => {
     const { cluster, sent } = scripted(() => [
       200,
       { kind: 'Status', apiVersion: 'v1', status: 'Success' },

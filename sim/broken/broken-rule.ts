@@ -117,4 +117,40 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     ],
     by: { file: STORIES, test: 'story rule over limit in a namespace' },
   },
+  {
+    name: 'what a list missed still counts',
+    mistake: 'a rule that keeps the newest deletes one more for each deletion that no watch saw',
+    changes: [{ file: 'core/judge/keep.ts', function: 'isInSync', body: ['return true'] }],
+    by: { file: STORIES, test: 'story rule keep missed deletion' },
+  },
+  {
+    name: 'a boundary never moves back',
+    mistake: 'where others delete newer objects, a rule keeps fewer than it says',
+    changes: [{ file: 'core/graph/keep-index.ts', function: 'isOver', body: ['return false'] }],
+    by: {
+      file: STORIES,
+      test: 'story rule keep moves back, with states whose tables agree',
+    },
+  },
+  {
+    name: 'nothing is listed, so all is absent',
+    mistake: 'pods of all Nodes are deleted while Nodes are listed for the first time',
+    changes: [
+      {
+        file: 'core/judge/absent.ts',
+        function: 'isGone',
+        body: [
+          'const named = namedBy(rule, object)',
+          'return rule.absent === null || (named !== null && facts.named(named) === 0)',
+        ],
+      },
+    ],
+    by: { file: STORIES, test: 'story rule absent node never known' },
+  },
+  {
+    name: 'a force delete is sent for ever',
+    mistake: 'what its finalizers alone hold is deleted again and again',
+    changes: [{ file: 'core/judge/rule.ts', function: 'isFutile', body: ['return false'] }],
+    by: { file: STORIES, test: 'story rule terminating held by finalizer' },
+  },
 ]
