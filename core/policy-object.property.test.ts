@@ -81,13 +81,15 @@ class Published {
     const [word = '', first = ''] = line.split(' ')
     const uid = first.split('@')[1] ?? ''
     if (word === 'put-policy') return this.#put(line)
+    // No watcher lists a kind that is not served.
+    if (line === 'relist cleanup' && !this.isServed) return
     if (word === 'rollback' || line === 'unserve cleanup') this.current.clear()
     if (line === 'unserve cleanup') this.isServed = false
     if (line === 'serve cleanup') this.isServed = true
     this.world.step(line)
     if (word === 'delete' || word === 'lose') this.server.delete(uid)
     if (word === 'delete' && this.isServed) this.known.delete(uid)
-    if (line !== 'relist cleanup' || !this.isServed) return
+    if (line !== 'relist cleanup') return
     this.known.clear()
     for (const object of this.server.values()) this.#see(object)
   }

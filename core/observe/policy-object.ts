@@ -50,6 +50,11 @@ export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectM
   if (next !== null && isNew && policies.includes(next)) judgeAbout(step, next.rule)
 }
 
+/** It is known again as it is: what waits for that is judged. */
+export function trustPolicy(step: Step, object: ObjectMeta): void {
+  if (isPolicyKind(object)) judgeWaiters(step, object)
+}
+
 /** Null where it has no rule that may be in force. */
 function policyOf(step: Step, { policies }: ClusterRules, object: ObjectMeta): KnownPolicy | null {
   const { uid, namespace, name, version, annotations } = object

@@ -34,7 +34,7 @@ import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
-import { notePolicy } from './policy-object.ts'
+import { notePolicy, trustPolicy } from './policy-object.ts'
 import { noteClock } from './sync.ts'
 
 export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
@@ -232,6 +232,7 @@ function changed(
   noteNamespace(step, node.object, object)
   noteDefinition(step, node.object, object)
   notePolicy(step, node.object, object)
+  if (isTrusted && (node.doubt !== null || !how.wasCurrent)) trustPolicy(step, object)
   if (hash !== node.hash) stopWaiting(step, node.object, object)
   if (!isTrusted) askRelist(step, object, `${object.name} contradicts itself`)
   tellChange(step, node, object, phase)
@@ -382,6 +383,7 @@ function vouch(step: Step, node: Node): void {
   })
   tellChange(step, node, node.object, phase)
   judgeDependents(step, node.object.uid, node.object)
+  trustPolicy(step, node.object)
   markDirty(step, node.object.uid)
 }
 
