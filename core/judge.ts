@@ -16,6 +16,7 @@ import { countDeleted, noteDue } from './admit/rule-hold.ts'
 import { countKept, noteUnsure } from './admit/rule-keep.ts'
 import { beginWalk, ensureTimer, nodeTimer } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
+import { leaveIndex } from './graph/keep-index.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { tell, touch } from './graph/outcome.ts'
@@ -51,7 +52,7 @@ export function judge(step: Step, uid: Uid): void {
   const node = isOpen ? { ...held, ringed: false } : held
   const awaited = relistsAwaited(step.graph, node)
   for (const kind of awaited ?? []) waitFor(step, kind, uid)
-  if (awaited === undefined || awaited.length > 0) return endVerification(step, node.object)
+  if (awaited === undefined || awaited.length > 0) return leaveUnjudged(step, node)
 
   const judgement = decided(step, node)
   const time = Math.max(step.at.timestamp, state.now)
@@ -114,6 +115,12 @@ export function judge(step: Step, uid: Uid): void {
     basis,
     admission,
   })
+}
+
+/** It may be another than it was counted as. */
+function leaveUnjudged(step: Step, { object }: Node): void {
+  leaveIndex(step, object.uid)
+  endVerification(step, object)
 }
 
 /** By what rules count, the object itself included. */

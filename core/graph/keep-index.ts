@@ -152,7 +152,6 @@ export function takeKept(step: Step, todo: KeepTodo, keys: readonly string[]): b
   let group = graph.keepGroup(rule, name)
   if (group === undefined) return true
   if (todo.isAgain) return judgeBeyond(step, group, keys)
-  if (isEven(group)) return true
   const isBack = isOver(group)
   for (const key of keys) {
     if (isEven(group)) break
