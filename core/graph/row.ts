@@ -11,7 +11,9 @@
 import { lanes } from '../model/hash.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { DependentsTodo } from '../model/state.ts'
+import { TURNS_PER_PAGE } from '../model/constant.ts'
 import type { PageRequest } from './agenda.ts'
+import type { ClusterFacts } from './facts.ts'
 import {
   coordinatesIn,
   coordinatesPart,
@@ -72,4 +74,11 @@ export function pageOfDependents(
 ): Pick<PageRequest, 'prefix' | 'countKey'> {
   const prefix = edgesPrefix(cluster, owner, place)
   return { prefix, countKey: countKeyOfEdges(prefix) }
+}
+
+/** The objects that wait for their turn. `cursor`: of the work; empty at first. */
+export function pageOfTurns({ cluster, ruleTurns }: ClusterFacts, cursor: string): PageRequest {
+  const prefix = ruleTurnsPrefix(cluster)
+  const after = cursor === '' ? ruleTurns.cursor : cursor
+  return { prefix, after, limit: TURNS_PER_PAGE, countKey: null }
 }

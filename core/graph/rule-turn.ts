@@ -2,7 +2,7 @@
  * The turns of objects that rules delete: how many are under way in a cluster, and which wait.
  *
  * What must stay true: kept up wherever a node is written, so it is always that of the nodes.
- * Whoever waits is called: something is under way while anything waits, or a call is on the agenda.
+ * All that wait are called: something is under way while any waits, or a call is on the agenda.
  * A namespace has at most half of what the others leave, so none can use up all turns.
  *
  * Not here: who waits (admit/rule-hold.ts), who is called next (admit/rule-call.ts).

@@ -31,8 +31,8 @@ export function rowOf(rule: Rule, object: ObjectMeta): KeptRow | null {
 }
 
 /**
- * Undefined for one that is in no group. Within a namespace: by a label of another one, or by an
- * owner that it names from there, nobody has an object deleted here.
+ * Undefined for one that is in no group. Within a namespace: a label that is written in another
+ * one, or an owner that is named there, has no object deleted here.
  */
 function nameOf(by: KeepBy, object: ObjectMeta): string | undefined {
   if (by.type === 'cluster') return ''

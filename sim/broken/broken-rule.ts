@@ -99,7 +99,7 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     mistake: 'each call begins with the first namespace again',
     changes: [
       {
-        file: 'core/admit/rule-call.ts',
+        file: 'core/graph/row.ts',
         function: 'pageOfTurns',
         body: ['return { ...original({ cluster, ruleTurns }, cursor), after: cursor }'],
       },

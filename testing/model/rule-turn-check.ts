@@ -1,5 +1,5 @@
 /**
- * The turns of deletions by rules are those of the nodes, and whoever waits is called in the end.
+ * The turns of deletions by rules are those of the nodes, and all that wait are called in the end.
  *
  * Not here: the other relations of keys (state-check.ts).
  */
