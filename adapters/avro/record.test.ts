@@ -886,14 +886,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Share: { minutes },
   RuleRun: { digest: text, due: minutes, heldAt: number, because: text },
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
-  ClusterRules: {
-    policies: list(
-      record<KnownPolicy>({
-        ...{ uid: text, namespace: text, name: text, version: text, createdAt: number },
-        ...{ rule, account: text, enforcedAt: number },
-      }),
-    ),
-    isOver: truth,
+  ClusterRules: { uids: list(text), isOver: truth, changedAt: offset },
+  PolicyRule: {
+    policy: record<KnownPolicy>({
+      ...{ uid: text, namespace: text, name: text, version: text, createdAt: number },
+      ...{ rule, account: text, enforcedAt: number },
+    }),
   },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },

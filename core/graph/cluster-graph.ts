@@ -15,7 +15,6 @@ import type { BudgetClass } from '../model/policy.ts'
 import type {
   Breaker,
   Budget,
-  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -24,6 +23,7 @@ import type {
   Gets,
   HeldNode,
   Kind,
+  KnownPolicies,
   Lane,
   MinuteCounts,
   Pace,
@@ -67,6 +67,7 @@ import {
   POLICY_KEY,
   paceKey,
   planKey,
+  policyRuleKey,
   queuedKey,
   ringKey,
   ringVisitKey,
@@ -177,9 +178,20 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
   }
 
-  setClusterRules(rules: ClusterRules): void {
-    const isNone = rules.policies.length === 0 && !rules.isOver
-    this.#put(clusterRulesKey(this.cluster), isNone ? null : rules)
+  /** `position`: of the record. A policy that is as before is the same object. */
+  setClusterRules({ policies, isOver }: KnownPolicies, position: bigint): void {
+    const former = this.clusterRules?.policies ?? []
+    const uids = policies.map(({ uid }) => uid)
+    for (const { uid } of former) {
+      if (!uids.includes(uid)) this.#put(policyRuleKey(this.cluster, uid), null)
+    }
+    for (const policy of policies) {
+      if (former.includes(policy)) continue
+      this.#put(policyRuleKey(this.cluster, policy.uid), { type: 'PolicyRule', policy })
+    }
+    const index = { type: 'ClusterRules', uids, isOver, changedAt: position } as const
+    const isNone = policies.length === 0 && !isOver
+    this.#put(clusterRulesKey(this.cluster), isNone ? null : index)
   }
 
   setPlan(set: SetHash): void {

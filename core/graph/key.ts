@@ -209,6 +209,11 @@ export function clusterRulesKey(cluster: ClusterId): string {
   return clusterRulesKeyOf(cluster, '')
 }
 
+/** The rule of one of them. */
+export function policyRuleKey(cluster: ClusterId, uid: Uid): string {
+  return `policyrule/${clusterPart('', cluster)}/${part(uid)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`

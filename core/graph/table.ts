@@ -104,6 +104,7 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   RuleRun: { ...FEW, name: 'rulerun', key: ['cluster', 'rule'] },
   RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'], page: 2 },
   ClusterRules: { ...FEW, name: 'clusterrules', key: ['cluster'] },
+  PolicyRule: { ...FEW, name: 'policyrule', key: ['cluster', 'uid'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }
