@@ -21,6 +21,7 @@ import {
   edgesPrefix,
   lastPart,
   padded,
+  ruleTurnsPrefix,
   turned,
 } from './key.ts'
 
