@@ -4,14 +4,14 @@
  * What must stay true: namespaces take turns: a call begins behind the namespace that was called
  * last. An object that is called is judged anew, so nothing is deleted that is not to go any more.
  *
- * Not here: counting turns (graph/rule-turn.ts).
+ * Not here: counting turns (graph/rule/rule-turn.ts).
  */
 import { enqueue } from '../graph/agenda.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { markDirty } from '../graph/outcome.ts'
 import { endOfNamespace, namespaceOfTurn, subjectOf } from '../graph/row.ts'
-import { freeTurns, freeTurnsOf } from '../graph/rule-turn.ts'
+import { freeTurns, freeTurnsOf } from '../graph/rule/rule-turn.ts'
 import { TURNS_PER_PAGE } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 

@@ -11,7 +11,7 @@
 import type { ClusterGraph } from '../graph/cluster-graph.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
-import { freeTurnsOf, ruleTurnOf } from '../graph/rule-turn.ts'
+import { freeTurnsOf, ruleTurnOf } from '../graph/rule/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
 import { unsureBecause } from '../judge/condition.ts'

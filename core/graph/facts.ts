@@ -50,7 +50,6 @@ import type {
   Verification,
   Work,
 } from '../model/state.ts'
-import { enforcedIn, knownPolicies, rulesIn } from './cluster-rules.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf, typed } from './graph.ts'
 import {
@@ -93,6 +92,7 @@ import {
   waitKey,
   workKey,
 } from './key.ts'
+import { enforcedIn, knownPolicies, rulesIn } from './rule/cluster-rules.ts'
 
 export interface ClusterFacts {
   /** Empty: facts that are about all clusters. */

@@ -8,10 +8,11 @@
  *
  * Not here: reading pages (services/graph), the keys themselves (key.ts).
  */
+
+import { TURNS_PER_PAGE } from '../model/constant.ts'
 import { lanes } from '../model/hash.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { DependentsTodo } from '../model/state.ts'
-import { TURNS_PER_PAGE } from '../model/constant.ts'
 import type { PageRequest } from './agenda.ts'
 import type { ClusterFacts } from './facts.ts'
 import {

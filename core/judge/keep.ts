@@ -6,12 +6,13 @@
  * have another one deleted. So nothing is beyond while the watch of the kind is not in sync, a list
  * of it is under way, or what a list missed has not left yet.
  *
- * Not here: which objects are counted (admit/rule-keep.ts), the boundary (graph/keep-index.ts).
+ * Not here: which objects are counted (admit/rule-keep.ts), the boundary
+ * (graph/rule/keep-index.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
-import { isOver } from '../graph/keep-index.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { keptOrder } from '../graph/row.ts'
+import { isOver } from '../graph/rule/keep-index.ts'
 import { CATCH_UP_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { KeepBy, Rule, RuleKeep } from '../model/rule/rule.ts'

@@ -7,16 +7,16 @@
  * Not here: which objects have a rule in force (observe/policy-object.ts).
  */
 
-import { invariant } from '../model/invariant.ts'
-import type { Uid } from '../model/object.ts'
-import { digestOf, type EnforcedRule, type Rule } from '../model/rule/rule.ts'
+import { invariant } from '../../model/invariant.ts'
+import type { Uid } from '../../model/object.ts'
+import { digestOf, type EnforcedRule, type Rule } from '../../model/rule/rule.ts'
 import type {
   ClusterRules,
   Directives,
   KnownPolicies,
   KnownPolicy,
   PolicyState,
-} from '../model/state.ts'
+} from '../../model/state.ts'
 
 /** Put together once for each state of the index. */
 export function knownPolicies(

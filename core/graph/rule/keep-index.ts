@@ -9,16 +9,16 @@
  *
  * Not here: which objects have rows (judge/keep.ts).
  */
-import type { GroupKind, Uid } from '../model/object.ts'
-import type { KeepGroup, KeepTodo, KeptRow } from '../model/state.ts'
-import { enqueue, type PageRequest } from './agenda.ts'
-import type { ClusterFacts } from './facts.ts'
-import { keptPrefix, turned } from './key.ts'
+import type { GroupKind, Uid } from '../../model/object.ts'
+import type { KeepGroup, KeepTodo, KeptRow } from '../../model/state.ts'
+import { enqueue, type PageRequest } from '../agenda.ts'
+import type { ClusterFacts } from '../facts.ts'
+import { keptPrefix, turned } from '../key.ts'
+import type { Step } from '../outcome.ts'
+import { markDirty } from '../outcome.ts'
+import { orderOfKept, subjectOf } from '../row.ts'
+import { waitFor } from '../wait.ts'
 import { isNameKind } from './name-index.ts'
-import type { Step } from './outcome.ts'
-import { markDirty } from './outcome.ts'
-import { orderOfKept, subjectOf } from './row.ts'
-import { waitFor } from './wait.ts'
 
 export interface Indexed {
   readonly rows: readonly KeptRow[]

@@ -7,12 +7,12 @@
  *
  * Not here: who waits (admit/rule-hold.ts), who is called next (admit/rule-call.ts).
  */
-import { DELETIONS_BY_RULES, FREED_BEFORE_A_CALL } from '../model/constant.ts'
-import type { Node } from '../model/node.ts'
-import type { NamespaceCount } from '../model/state.ts'
-import { enqueue } from './agenda.ts'
-import type { ClusterFacts } from './facts.ts'
-import type { Step } from './outcome.ts'
+import { DELETIONS_BY_RULES, FREED_BEFORE_A_CALL } from '../../model/constant.ts'
+import type { Node } from '../../model/node.ts'
+import type { NamespaceCount } from '../../model/state.ts'
+import { enqueue } from '../agenda.ts'
+import type { ClusterFacts } from '../facts.ts'
+import type { Step } from '../outcome.ts'
 
 /**
  * - `waits`: it is to go, and others are under way.
