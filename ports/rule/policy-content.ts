@@ -157,6 +157,9 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
   const given = { ...others, match: withinOwn(match, space) }
   const reading = { from: 'spec', compile, within: space }
   const rule = ruleOf(`${space}/${own}`, given, reading)
+  if (rule.limit !== null && rule.limit.percent > 0) {
+    throw bad('spec.limit.percent: how many objects its namespace has is not counted; take perHour')
+  }
   const wide = rule.match.kinds
     .map(({ group, kind }) => (group === '' ? kind : `${kind}.${group}`))
     .find((kind) => CLUSTER_SCOPED.has(kind))
