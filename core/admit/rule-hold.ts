@@ -221,7 +221,7 @@ function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
 function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwner | null {
   const known = facts.ruleOwner(rule.name, controller)
   const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
-  return known === undefined || known.deletedAt <= enforcedAt ? null : known
+  return known === undefined || known.deletedAt < enforcedAt ? null : known
 }
 
 /** A command by this rule is issued for it. `time`: of the record. */
