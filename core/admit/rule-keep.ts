@@ -27,7 +27,7 @@ import { isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 /** Before it is decided by what is counted. True: the object is counted otherwise than before. */
 export function countKept(step: Step, { object }: Node, judgement: Judgement): boolean {
   const { graph } = step
-  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  const ofKind = rulesOfKind(graph.rules, object)
   const indexed = ofKind?.indexed ?? []
   if (indexed.length === 0 && graph.keeping === undefined) return false
   const isLeft = judgement.rule !== null || isLeftToRules(judgement.verdict)

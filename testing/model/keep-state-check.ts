@@ -6,7 +6,6 @@
  */
 import { factsOf } from '../../core/graph/facts.ts'
 import type { StateReader } from '../../core/graph/graph.ts'
-import { policyOf } from '../../core/graph/graph.ts'
 import { clusterIn, keepGroupKey, keptKey, lastPart, namedKey } from '../../core/graph/key.ts'
 import { rowOf } from '../../core/judge/keep.ts'
 import { relistsAwaited } from '../../core/judge.ts'
@@ -78,8 +77,7 @@ function checkGroup({ newest, count, beyond, upTo, isAgain }: KeepGroup, orders:
 function checkCounted(graph: StateReader, cluster: string, node: Node): string[] {
   const { object, verdict } = node
   const facts = factsOf(graph, cluster)
-  const { rules } = policyOf(graph).policy
-  const ofKind = rulesOfKind(rules, object)
+  const ofKind = rulesOfKind(facts.rules, object)
   const isLeft = verdict === null || verdict.type === 'keep' || verdict.rule !== null
   if (ofKind === null || !isLeft || object.deletedAt !== null) return []
   if (relistsAwaited(facts, node)?.length !== 0) return []
