@@ -138,6 +138,8 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
+  const unproven = unprovenByRule(command, facts, bounds)
+  if (unproven !== undefined) return unproven
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
@@ -226,6 +228,30 @@ function needsApproval(command: Command): boolean {
   if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
   const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
   return !mayBe || command.approvedBy === ''
+}
+
+/**
+ * A rule that keeps the newest decided by other objects, which nothing in the call names: they may
+ * be gone by now, so its command is carried out at once or not at all. What a rule takes for absent
+ * is verified by a claim.
+ */
+function unprovenByRule(
+  command: Command,
+  { rule, newsMs, isUnbroken }: Facts,
+  { goneProofAfterMs }: GateBounds,
+): string | undefined {
+  if (command.type !== 'DeleteObject' || rule === undefined) return undefined
+  if (rule.keep !== null && (!isUnbroken || newsMs > goneProofAfterMs)) {
+    return `what rule ${rule.name} keeps was counted too long ago`
+  }
+  const { absent } = rule
+  const { freshness, owners } = command
+  const isClaimed = owners.some(
+    ({ group, kind, claim }) =>
+      claim === 'absent' && kind === absent?.kind && group === absent.group,
+  )
+  if (absent === null || (freshness === 'recheck' && isClaimed)) return undefined
+  return `the command of rule ${rule.name} does not say which ${absent.kind} is absent`
 }
 
 function isByRule(command: Command): boolean {
