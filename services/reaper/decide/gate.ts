@@ -202,7 +202,7 @@ export function ruleObjection(
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   const isOfPolicy = command.rule.policy !== null
   // Another by now, or removed: the gate says so.
-  if (rule === undefined) return isOfPolicy ? 'the policy of its rule is not known here' : ''
+  if (rule === undefined) return isOfPolicy ? RULE_UNKNOWN : ''
   const ofRule = rulesOfKind([rule], read.object)
   if (ofRule === null) return 'it is of no kind that the rule is about'
   const ofAll = isOfPolicy ? rulesOfKind(readFor, read.object) : null
@@ -213,6 +213,8 @@ export function ruleObjection(
   const isDue = found !== null && found.at <= command.decidedAt
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
+
+export const RULE_UNKNOWN = 'the policy of its rule is not known here'
 
 /**
  * What was left out of an object beyond the caps, or of its metadata alone, would seem absent. Any
