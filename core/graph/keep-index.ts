@@ -152,7 +152,10 @@ export function takeKept(step: Step, todo: KeepTodo, keys: readonly string[]): b
   let group = graph.keepGroup(rule, name)
   if (group === undefined) return true
   if (todo.isAgain) return judgeBeyond(step, group, keys)
-  if (isEven(group)) return true
+  if (isEven(group)) {
+    askAgain(step, todo, group)
+    return true
+  }
   const isBack = isOver(group)
   for (const key of keys) {
     if (isEven(group)) break
@@ -165,10 +168,16 @@ export function takeKept(step: Step, todo: KeepTodo, keys: readonly string[]): b
     markDirty(step, subjectOf(key))
   }
   const isDone = isEven(group) || keys.length === 0
-  const isAgain = isEven(group) && group.isAgain
-  graph.setKeepGroup(rule, name, isAgain ? { ...group, isAgain: false } : group)
-  if (isAgain) moveBoundary(step, todo, true)
+  graph.setKeepGroup(rule, name, group)
+  if (isEven(group)) askAgain(step, todo, group)
   return isDone
+}
+
+/** It may have come back to where it was without a page. */
+function askAgain(step: Step, todo: KeepTodo, group: KeepGroup): void {
+  if (!group.isAgain) return
+  step.graph.setKeepGroup(todo.rule, todo.group, { ...group, isAgain: false })
+  moveBoundary(step, todo, true)
 }
 
 /** What is beyond the boundary, from the oldest on. */
