@@ -306,6 +306,8 @@ function listedStill(step: Step, node: Node): void {
     deletion: deletionOfPresent(node),
     attempt: { ...attempt, state: 'backoff', reason },
   })
+  // It counts again, and its rule may be another by now.
+  if (node.verdict?.rule != null) markDirty(step, object.uid)
   if (phase === before) return
   touch(step, object.uid)
   tell(step, object, 'phase', `${before} → ${phase}: ${reason}`, { phase })
