@@ -20,6 +20,7 @@ import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { tell, touch } from './graph/outcome.ts'
 import { ownerPlace } from './graph/owner-place.ts'
+import { leaveIndex } from './graph/rule/keep-index.ts'
 import { ANY_KIND, waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
@@ -51,7 +52,7 @@ export function judge(step: Step, uid: Uid): void {
   const node = isOpen ? { ...held, ringed: false } : held
   const awaited = relistsAwaited(step.graph, node)
   for (const kind of awaited ?? []) waitFor(step, kind, uid)
-  if (awaited === undefined || awaited.length > 0) return endVerification(step, node.object)
+  if (awaited === undefined || awaited.length > 0) return leaveUnjudged(step, node)
 
   const judgement = decided(step, node)
   const time = Math.max(step.at.timestamp, state.now)
@@ -114,6 +115,12 @@ export function judge(step: Step, uid: Uid): void {
     basis,
     admission,
   })
+}
+
+/** It may be another than it was counted as. */
+function leaveUnjudged(step: Step, { object }: Node): void {
+  leaveIndex(step, object.uid)
+  endVerification(step, object)
 }
 
 /** By what rules count, the object itself included. */

@@ -10,11 +10,10 @@
  */
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
-import { callByRules, pageOfTurns } from './admit/rule-call.ts'
+import { callByRules } from './admit/rule-call.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
-import { pageOfKept, takeKept } from './graph/keep-index.ts'
 import {
   ALL_NODES_PREFIX,
   clusterIn,
@@ -33,7 +32,8 @@ import { isMonitored } from './graph/kind-status.ts'
 import { isSameEdge, placesOf, putNode } from './graph/link.ts'
 import type { RecordStep, Step } from './graph/outcome.ts'
 import { askRelist } from './graph/outcome.ts'
-import { pageOfDependents, subjectOf } from './graph/row.ts'
+import { pageOfDependents, pageOfTurns, subjectOf } from './graph/row.ts'
+import { pageOfKept, takeKept } from './graph/rule/keep-index.ts'
 import { verifyMore } from './issue/verification.ts'
 import { endWalk, ringPage, walk } from './judge/ring.ts'
 import { KEYS_PER_PAGE } from './model/constant.ts'

@@ -920,14 +920,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   RuleTurns: { underWay: counts, waiting: number, freed: number, cursor: text },
   RuleTurn: {},
   RuleOwner: { deletedAt: number, deleted: number, replaced: number },
-  ClusterRules: {
-    policies: list(
-      record<KnownPolicy>({
-        ...{ uid: text, namespace: text, name: text, version: text, createdAt: number },
-        ...{ rule, account: text, enforcedAt: number },
-      }),
-    ),
-    isOver: truth,
+  ClusterRules: { uids: list(text), isOver: truth, changedAt: offset },
+  PolicyRule: {
+    policy: record<KnownPolicy>({
+      ...{ uid: text, namespace: text, name: text, version: text, createdAt: number },
+      ...{ rule, account: text, enforcedAt: number },
+    }),
   },
   KeepGroup: { newest: number, count: number, beyond: number, upTo: text, isAgain: truth },
   Kept: {},

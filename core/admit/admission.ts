@@ -61,7 +61,7 @@ export function becauseOf(
   return order === undefined ? because : `${because}; ${enforcedText(order)}`
 }
 
-/** A rule of an object of the cluster is enforced there, by nobody that is known here. */
+/** A rule of an object of the cluster is enforced there, by an author that is not known here. */
 function enforcedText({ who, why }: EnforcedRule): string {
   if (who === '') return 'enforced by its annotation'
   return `enforced by ${who}${why === '' ? '' : `: ${why}`}`

@@ -7,8 +7,9 @@
  * Not here: which rules are in force (observe/policy-object.ts); that the reaper asks for the
  * object once more (services/reaper).
  */
-import { policyWith } from '../graph/cluster-rules.ts'
+
 import type { ClusterFacts } from '../graph/facts.ts'
+import { policyWith } from '../graph/rule/cluster-rules.ts'
 import type { GroupKind } from '../model/object.ts'
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
 import { boundTo, digestOf, type Rule } from '../model/rule/rule.ts'

@@ -4,26 +4,16 @@
  * What must stay true: namespaces take turns: a call begins behind the namespace that was called
  * last. An object that is called is judged anew, so nothing is deleted that is not to go any more.
  *
- * Not here: counting turns (graph/rule-turn.ts).
+ * Not here: counting turns (graph/rule/rule-turn.ts).
  */
-import type { PageRequest } from '../graph/agenda.ts'
 import { enqueue } from '../graph/agenda.ts'
-import type { ClusterFacts } from '../graph/facts.ts'
-import { ruleTurnsPrefix } from '../graph/key.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { markDirty } from '../graph/outcome.ts'
 import { endOfNamespace, namespaceOfTurn, subjectOf } from '../graph/row.ts'
-import { freeTurns, freeTurnsOf } from '../graph/rule-turn.ts'
+import { freeTurns, freeTurnsOf } from '../graph/rule/rule-turn.ts'
 import { TURNS_PER_PAGE } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
-
-/** `cursor`: of the work. */
-export function pageOfTurns({ cluster, ruleTurns }: ClusterFacts, cursor: string): PageRequest {
-  const prefix = ruleTurnsPrefix(cluster)
-  const after = cursor === '' ? ruleTurns.cursor : cursor
-  return { prefix, after, limit: TURNS_PER_PAGE, countKey: null }
-}
 
 /** Calls those of a page; returns the row behind which it goes on, undefined when it is done. */
 export function callByRules(step: Step, rows: readonly string[]): string | undefined {

@@ -11,7 +11,7 @@
 import type { ClusterGraph } from '../graph/cluster-graph.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
-import { freeTurnsOf, ruleTurnOf } from '../graph/rule-turn.ts'
+import { freeTurnsOf, ruleTurnOf } from '../graph/rule/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
 import { unsureBecause } from '../judge/condition.ts'
@@ -221,7 +221,7 @@ function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
 function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwner | null {
   const known = facts.ruleOwner(rule.name, controller)
   const enforcedAt = orderOf(rule, facts.enforced)?.at ?? 0
-  return known === undefined || known.deletedAt <= enforcedAt ? null : known
+  return known === undefined || known.deletedAt < enforcedAt ? null : known
 }
 
 /** A command by this rule is issued for it. `time`: of the record. */

@@ -9,9 +9,9 @@
  * (judge/absent.ts).
  */
 import { ensureTimer } from '../graph/agenda.ts'
-import { judgeAgain, setIndexed } from '../graph/keep-index.ts'
-import { nameKind } from '../graph/name-index.ts'
 import type { Step } from '../graph/outcome.ts'
+import { judgeAgain, setIndexed } from '../graph/rule/keep-index.ts'
+import { nameKind } from '../graph/rule/name-index.ts'
 import { waitFor } from '../graph/wait.ts'
 import { namedBy } from '../judge/absent.ts'
 import { unsureBecause } from '../judge/condition.ts'

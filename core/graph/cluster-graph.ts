@@ -15,7 +15,6 @@ import type { BudgetClass } from '../model/policy.ts'
 import type {
   Breaker,
   Budget,
-  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -28,6 +27,7 @@ import type {
   Keeps,
   KeptRow,
   Kind,
+  KnownPolicies,
   Lane,
   MinuteCounts,
   Pace,
@@ -77,6 +77,7 @@ import {
   POLICY_KEY,
   paceKey,
   planKey,
+  policyRuleKey,
   queuedKey,
   ringKey,
   ringVisitKey,
@@ -197,9 +198,20 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(ruleTurnKey(this.cluster, namespace, uid), isWaiting ? { type: 'RuleTurn' } : null)
   }
 
-  setClusterRules(rules: ClusterRules): void {
-    const isNone = rules.policies.length === 0 && !rules.isOver
-    this.#put(clusterRulesKey(this.cluster), isNone ? null : rules)
+  /** `position`: of the record. A policy that is as before is the same object. */
+  setClusterRules({ policies, isOver }: KnownPolicies, position: bigint): void {
+    const former = this.clusterRules?.policies ?? []
+    const uids = policies.map(({ uid }) => uid)
+    for (const { uid } of former) {
+      if (!uids.includes(uid)) this.#put(policyRuleKey(this.cluster, uid), null)
+    }
+    for (const policy of policies) {
+      if (former.includes(policy)) continue
+      this.#put(policyRuleKey(this.cluster, policy.uid), { type: 'PolicyRule', policy })
+    }
+    const index = { type: 'ClusterRules', uids, isOver, changedAt: position } as const
+    const isNone = policies.length === 0 && !isOver
+    this.#put(clusterRulesKey(this.cluster), isNone ? null : index)
   }
 
   setKeepGroup(rule: string, name: string, group: KeepGroup | null): void {

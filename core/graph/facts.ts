@@ -22,7 +22,6 @@ import type { EnforcedRule, Rule } from '../model/rule/rule.ts'
 import type {
   Breaker,
   Budget,
-  ClusterRules,
   ClusterState,
   Count,
   DefinitionSpan,
@@ -34,6 +33,8 @@ import type {
   Keeping,
   Keeps,
   Kind,
+  KnownPolicies,
+  KnownPolicy,
   Lane,
   MinuteCounts,
   Pace,
@@ -49,7 +50,6 @@ import type {
   Verification,
   Work,
 } from '../model/state.ts'
-import { enforcedIn, rulesIn } from './cluster-rules.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf, typed } from './graph.ts'
 import {
@@ -76,6 +76,7 @@ import {
   ownerKey,
   paceKey,
   planKey,
+  policyRuleKey,
   queuedKey,
   ringKey,
   ringVisitKey,
@@ -91,6 +92,7 @@ import {
   waitKey,
   workKey,
 } from './key.ts'
+import { enforcedIn, knownPolicies, rulesIn } from './rule/cluster-rules.ts'
 
 export interface ClusterFacts {
   /** Empty: facts that are about all clusters. */
@@ -106,7 +108,7 @@ export interface ClusterFacts {
   /** Which of them are carried out: by orders, or by annotations of those objects. */
   readonly enforced: readonly EnforcedRule[]
   /** Undefined: no object has a rule. */
-  readonly clusterRules: ClusterRules | undefined
+  readonly clusterRules: KnownPolicies | undefined
 
   /** An object, with what was decided about it. */
   node(uid: Uid): Node | undefined
@@ -227,8 +229,13 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
     return enforcedIn(this.directives, this.clusterRules)
   }
 
-  get clusterRules(): ClusterRules | undefined {
-    return typed(this.reader.get(clusterRulesKey(this.cluster)), 'ClusterRules')
+  get clusterRules(): KnownPolicies | undefined {
+    const index = typed(this.reader.get(clusterRulesKey(this.cluster)), 'ClusterRules')
+    return index && knownPolicies(index, (uid) => this.policyRule(uid))
+  }
+
+  protected policyRule(uid: Uid): KnownPolicy | undefined {
+    return typed(this.reader.get(policyRuleKey(this.cluster, uid)), 'PolicyRule')?.policy
   }
 
   node(uid: Uid): Node | undefined {

@@ -267,6 +267,11 @@ export function keepingKey(cluster: ClusterId): string {
   return `keeping/${clusterPart('', cluster)}`
 }
 
+/** The rule of one of them. */
+export function policyRuleKey(cluster: ClusterId, uid: Uid): string {
+  return `policyrule/${clusterPart('', cluster)}/${part(uid)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`

@@ -13,12 +13,12 @@ import type { Count } from '../model/state.ts'
 import type { ClusterFacts } from './facts.ts'
 import { noteHeld } from './held-plan.ts'
 import { edgeKey } from './key.ts'
-import { noteNamed } from './name-index.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
 import { subjectOf } from './row.ts'
-import { noteRuleTurn } from './rule-turn.ts'
+import { noteNamed } from './rule/name-index.ts'
+import { noteRuleTurn } from './rule/rule-turn.ts'
 
 export interface Link {
   readonly owner: Uid

@@ -8,10 +8,13 @@
  *
  * Not here: reading pages (services/graph), the keys themselves (key.ts).
  */
+
+import { TURNS_PER_PAGE } from '../model/constant.ts'
 import { lanes } from '../model/hash.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { DependentsTodo } from '../model/state.ts'
 import type { PageRequest } from './agenda.ts'
+import type { ClusterFacts } from './facts.ts'
 import {
   coordinatesIn,
   coordinatesPart,
@@ -19,6 +22,7 @@ import {
   edgesPrefix,
   lastPart,
   padded,
+  ruleTurnsPrefix,
   turned,
 } from './key.ts'
 
@@ -72,4 +76,11 @@ export function pageOfDependents(
 ): Pick<PageRequest, 'prefix' | 'countKey'> {
   const prefix = edgesPrefix(cluster, owner, place)
   return { prefix, countKey: countKeyOfEdges(prefix) }
+}
+
+/** The objects that wait for their turn. `cursor`: of the work; empty at first. */
+export function pageOfTurns({ cluster, ruleTurns }: ClusterFacts, cursor: string): PageRequest {
+  const prefix = ruleTurnsPrefix(cluster)
+  const after = cursor === '' ? ruleTurns.cursor : cursor
+  return { prefix, after, limit: TURNS_PER_PAGE, countKey: null }
 }

@@ -123,6 +123,7 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Keeps: { ...FACT, name: 'keeps', key: ['cluster', 'uid'] },
   Named: { ...FACT, name: 'named', key: ['cluster', 'place'] },
   Keeping: { ...FEW, name: 'keeping', key: ['cluster'], hasFormer: false },
+  PolicyRule: { ...FEW, name: 'policyrule', key: ['cluster', 'uid'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

@@ -4,7 +4,7 @@
  * What must stay true: unknown is never absent. None is absent before its kind was listed in this
  * epoch of the cluster, and nothing is deleted while the watch of the kind is not reliable.
  *
- * Not here: what is known by name (graph/name-index.ts), the live GET before a deletion
+ * Not here: what is known by name (graph/rule/name-index.ts), the live GET before a deletion
  * (issue/issue.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'

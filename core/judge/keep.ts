@@ -6,12 +6,13 @@
  * have another one deleted. So nothing is beyond while the watch of the kind is not in sync, a list
  * of it is under way, or what a list missed has not left yet.
  *
- * Not here: which objects are counted (admit/rule-keep.ts), the boundary (graph/keep-index.ts).
+ * Not here: which objects are counted (admit/rule-keep.ts), the boundary
+ * (graph/rule/keep-index.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
-import { isOver } from '../graph/keep-index.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { keptOrder } from '../graph/row.ts'
+import { isOver } from '../graph/rule/keep-index.ts'
 import { CATCH_UP_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { KeepBy, Rule, RuleKeep } from '../model/rule/rule.ts'
@@ -30,18 +31,19 @@ export function rowOf(rule: Rule, object: ObjectMeta): KeptRow | null {
   return { rule: digestOf(rule), group, order, newest: keep.newest }
 }
 
-/** Undefined for one that is in no group. */
+/**
+ * Undefined for one that is in no group. Within a namespace: a label that is written in another
+ * one, or an owner that is named there, has no object deleted here.
+ */
 function nameOf(by: KeepBy, object: ObjectMeta): string | undefined {
-  switch (by.type) {
-    case 'cluster':
-      return ''
-    case 'namespace':
-      return object.namespace
-    case 'owner':
-      return object.ownerReferences.find(({ controller }) => controller === true)?.uid
-    case 'label':
-      return textOf(object.labels, by.key)
-  }
+  if (by.type === 'cluster') return ''
+  const within = groupIn(by, object)
+  return within === undefined ? undefined : `${object.namespace}/${within}`
+}
+
+function groupIn(by: KeepBy, { ownerReferences, labels }: ObjectMeta): string | undefined {
+  if (by.type === 'owner') return ownerReferences.find(({ controller }) => controller === true)?.uid
+  return by.type === 'label' ? textOf(labels, by.key) : ''
 }
 
 /** By a rule that keeps none everything is. */
@@ -102,6 +104,7 @@ function isInSync(facts: ClusterFacts, kind: GroupKind): boolean {
 /** What a rule keeps, for people. */
 export function keepText({ newest, by }: RuleKeep): string {
   const of = { owner: 'each controller', namespace: 'each namespace', cluster: 'the cluster' }
-  const whose = by.type === 'label' ? `each value of label ${by.key}` : of[by.type]
+  const ofLabel = by.type === 'label' && `each value of label ${by.key} in a namespace`
+  const whose = ofLabel || of[by.type as keyof typeof of]
   return `the newest ${newest} of ${whose}`
 }

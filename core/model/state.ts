@@ -66,6 +66,7 @@ export type StateValue =
   | Keeps
   | Keeping
   | Named
+  | PolicyRule
   | UnreadableHome
   | Position
 
@@ -693,11 +694,26 @@ export interface RuleTurn {
 }
 
 /**
- * `clusterrules/<cluster>`: the rules that objects of the cluster have, CleanupPolicies and
- * ClusterCleanupPolicies; those of refused objects, and beyond the caps, are left out.
+ * `clusterrules/<cluster>`: the objects of the cluster that have rules in force, CleanupPolicies
+ * and ClusterCleanupPolicies. Each has a value of its own, so a change of one writes no other.
  */
 export interface ClusterRules {
   readonly type: 'ClusterRules'
+  /** The oldest first. */
+  readonly uids: readonly Uid[]
+  readonly isOver: boolean
+  /** Offset of the last change of any of them. */
+  readonly changedAt: bigint
+}
+
+/** `policyrule/<cluster>/<uid>`: the rule of one of them. */
+export interface PolicyRule {
+  readonly type: 'PolicyRule'
+  readonly policy: KnownPolicy
+}
+
+/** Those of refused objects, and beyond the caps, are left out. */
+export interface KnownPolicies {
   /** The oldest first. */
   readonly policies: readonly KnownPolicy[]
   /** Some are left out since there are too many: once one leaves, another one takes its place. */

@@ -10,10 +10,10 @@
  */
 import { judgeDependents, memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { leaveIndex } from '../graph/keep-index.ts'
 import { removeNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, tell, touch } from '../graph/outcome.ts'
+import { leaveIndex } from '../graph/rule/keep-index.ts'
 import { stopWaiting } from '../graph/wait.ts'
 import { MEMORY_MS } from '../model/constant.ts'
 import type { ObjectDeleted } from '../model/event.ts'

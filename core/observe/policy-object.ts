@@ -19,9 +19,9 @@ import {
 } from '../model/rule/policy-content.ts'
 import { ageOf, inForce, ruleOfPolicy } from '../model/rule/policy-in-force.ts'
 import { digestOf, type Rule } from '../model/rule/rule.ts'
-import type { ClusterRules, KnownPolicy } from '../model/state.ts'
+import type { KnownPolicies, KnownPolicy } from '../model/state.ts'
 
-const NONE: ClusterRules = { type: 'ClusterRules', policies: [], isOver: false }
+const NONE: KnownPolicies = { policies: [], isOver: false }
 
 /** An object is seen, or leaves (null). */
 export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectMeta | null): void {
@@ -39,7 +39,7 @@ export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectM
   const isBeyond = next !== null && policies.length <= others.length
   const isOver = known.isOver || isBeyond
   const isRoom = policies.length < known.policies.length && isOver
-  step.graph.setClusterRules({ type: 'ClusterRules', policies, isOver: isOver && !isRoom })
+  step.graph.setClusterRules({ policies, isOver: isOver && !isRoom }, step.at.position)
   if (isRoom) findOthers(step, object.namespace)
   for (const each of known.policies) {
     const now = policies.find(({ rule }) => rule.name === each.rule.name)
@@ -56,7 +56,7 @@ export function trustPolicy(step: Step, object: ObjectMeta): void {
 }
 
 /** Null where it has no rule that may be in force. */
-function policyOf(step: Step, { policies }: ClusterRules, object: ObjectMeta): KnownPolicy | null {
+function policyOf(step: Step, { policies }: KnownPolicies, object: ObjectMeta): KnownPolicy | null {
   const { uid, namespace, name, version, annotations } = object
   const read = ruleOfPolicy(object)
   if (read === null) return null

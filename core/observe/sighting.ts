@@ -9,10 +9,10 @@
  */
 import { judgeDependents } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { leaveIndex } from '../graph/keep-index.ts'
 import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import { leaveIndex } from '../graph/rule/keep-index.ts'
 import { stopWaiting } from '../graph/wait.ts'
 import { KIND_SILENT_MS, NO_CLUSTER_EPOCH } from '../model/constant.ts'
 import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'

@@ -93,6 +93,10 @@ const OWN: readonly (readonly [string, RegExp])[] = [
     `{ ${ACCOUNT}, match: { kinds: [PersistentVolume], labels: x }, after: 1h }`,
     /is in no namespace/,
   ],
+  [
+    `{ ${ACCOUNT}, ${MATCH}, after: 1h, limit: { perHour: 5, percent: 20 } }`,
+    /^spec\.limit\.percent: .* take perHour$/,
+  ],
   [`{ ${ACCOUNT}, builtin: finished-jobs }`, /^spec\.builtin: .* take a ClusterCleanupPolicy/],
   [
     `{ ${ACCOUNT}, match: { kinds: [Namespace], labels: x }, after: 1h }`,

@@ -147,7 +147,7 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
       `spec.builtin: a built-in rule is about the whole cluster: take a ${CLUSTER_POLICY_KIND.kind}, or write ${CASE_KEYS.join(', ')}`,
     )
   }
-  // Whether an object exists outside of its namespace is not for whoever writes this to know.
+  // Its author need not know which objects exist outside of the namespace.
   if (fields['absent'] !== undefined) {
     throw bad(
       `spec.absent: a CleanupPolicy knows of its own namespace only: take a ${CLUSTER_POLICY_KIND.kind}`,
@@ -157,6 +157,9 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
   const given = { ...others, match: withinOwn(match, space) }
   const reading = { from: 'spec', compile, within: space }
   const rule = ruleOf(`${space}/${own}`, given, reading)
+  if (rule.limit !== null && rule.limit.percent > 0) {
+    throw bad('spec.limit.percent: how many objects its namespace has is not counted; take perHour')
+  }
   const wide = rule.match.kinds
     .map(({ group, kind }) => (group === '' ? kind : `${kind}.${group}`))
     .find((kind) => CLUSTER_SCOPED.has(kind))

@@ -2,8 +2,9 @@
  * The kinds that a rule is about.
  *
  * What must stay true: a kind whose objects all others need, or that are storage, is refused in any
- * rule; of PersistentVolumes a rule only reports (core/model/rule/report.ts). A kind that Kinfold and the cluster live by takes a rule that selects among its objects:
- * age alone would mean all of them, and the oldest are the cluster's own.
+ * rule; of PersistentVolumes a rule only reports (core/model/rule/report.ts). A kind that Kinfold
+ * and the cluster live by takes a rule that selects among its objects: age alone would mean all of
+ * them, and the oldest are the cluster's own.
  *
  * Not here: what is protected whatever a rule says (core/graph/guarding.ts).
  */

@@ -84,9 +84,9 @@ export class Session {
     this.#signal = signal
     this.#scope = new Scope(signal)
     this.#lag = new Lag(deps)
-    const { partition } = reign
+    const { cluster, partition } = reign
     const publisher = new Publisher({ ...deps, lag: this.#lag, partition }, this.#cut.signal)
-    const identity = new IdentityGuard(deps.server, reign.cluster)
+    const identity = new IdentityGuard(deps.server, cluster)
     const shared = { ...deps, reign, publisher, identity }
     this.#publisher = publisher
     this.#lists = new Slots(deps.config.concurrentLists)
@@ -294,12 +294,12 @@ export class Session {
   #reread(): void {
     const { policies, server, clock } = this.#deps
     if (!this.#roster.hasAnswer) return
-    const { reading, projection } = this.reign
+    const term = this.reign
     const nowMs = clock.monotonicMs()
-    const wanted = projectionBy(reading, policies.rules)
-    const next = rereadOf(projection, wanted, (kind) => this.#roster.mayReread(kind, nowMs))
+    const wanted = projectionBy(term.reading, policies.rules)
+    const next = rereadOf(term.projection, wanted, (kind) => this.#roster.mayReread(kind, nowMs))
     if (next.kinds.length === 0) return
-    this.reign.projection = next.projection
+    term.projection = next.projection
     server.project(next.projection)
     for (const kind of next.kinds) this.#roster.reread(kind, nowMs)
   }

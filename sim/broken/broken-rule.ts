@@ -88,7 +88,9 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
   {
     name: 'no turns',
     mistake: 'all that is due is sent at once, before whatever else is to be deleted',
-    changes: [{ file: 'core/graph/rule-turn.ts', function: 'freeTurnsOf', body: ['return 1'] }],
+    changes: [
+      { file: 'core/graph/rule/rule-turn.ts', function: 'freeTurnsOf', body: ['return 1'] },
+    ],
     by: {
       file: 'core/admit/rule-turn.test.ts',
       test: 'of 1,000 objects of a namespace that are due together half of all turns are under way',
@@ -99,7 +101,7 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     mistake: 'each call begins with the first namespace again',
     changes: [
       {
-        file: 'core/admit/rule-call.ts',
+        file: 'core/graph/row.ts',
         function: 'pageOfTurns',
         body: ['return { ...original({ cluster, ruleTurns }, cursor), after: cursor }'],
       },
@@ -126,7 +128,9 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
   {
     name: 'a boundary never moves back',
     mistake: 'where others delete newer objects, a rule keeps fewer than it says',
-    changes: [{ file: 'core/graph/keep-index.ts', function: 'isOver', body: ['return false'] }],
+    changes: [
+      { file: 'core/graph/rule/keep-index.ts', function: 'isOver', body: ['return false'] },
+    ],
     by: {
       file: STORIES,
       test: 'story rule keep moves back, with states whose tables agree',

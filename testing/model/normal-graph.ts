@@ -46,7 +46,9 @@ function normalValue(value: StateValue): unknown {
     case 'RuleRun':
       return [value.digest, value.due, value.because, value.heldIn.map((it) => it.because)]
     case 'ClusterRules':
-      return value.policies.map(({ uid, rule, enforcedAt }) => [uid, rule, enforcedAt > 0])
+      return [value.uids, value.isOver]
+    case 'PolicyRule':
+      return [value.policy.rule, value.policy.enforcedAt > 0]
     case 'KeepGroup':
       return [value.count, value.beyond]
     case 'RuleOwner':

@@ -15,7 +15,7 @@ import type { ObjectMeta, Pair } from '../../core/model/object.ts'
 import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import type { EnforcedRule, Rule } from '../../core/model/rule/rule.ts'
 import { ruleDigest, rulesOfKind, rulesWithin } from '../../core/model/rule/rule.ts'
-import type { ClusterRules, Directives, RuleOwner, RuleRun } from '../../core/model/state.ts'
+import type { Directives, RuleOwner, RuleRun } from '../../core/model/state.ts'
 import type { RuledObject } from './rule-oracle.ts'
 import { dueMsOf } from './rule-oracle.ts'
 
@@ -57,7 +57,8 @@ function checkLeft({ rules }: ClusterFacts, name: string): string[] {
 }
 
 /** Each is of a node that has that rule, in the order of age; and no name is there twice. */
-export function checkClusterRules(facts: ClusterFacts, { policies }: ClusterRules): string[] {
+export function checkClusterRules(facts: ClusterFacts): string[] {
+  const { policies = [] } = facts.clusterRules ?? {}
   const complaints: string[] = []
   const names = new Set(policies.map(({ rule }) => rule.name))
   if (names.size !== policies.length) complaints.push('two rules of a name')

@@ -1,10 +1,10 @@
 /**
- * The turns of deletions by rules are those of the nodes, and whoever waits is called in the end.
+ * The turns of deletions by rules are those of the nodes, and all that wait are called in the end.
  *
  * Not here: the other relations of keys (state-check.ts).
  */
 import { ruleTurnKey, ruleTurnsKey } from '../../core/graph/key.ts'
-import { ruleTurnOf } from '../../core/graph/rule-turn.ts'
+import { ruleTurnOf } from '../../core/graph/rule/rule-turn.ts'
 import { DELETIONS_BY_RULES } from '../../core/model/constant.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'

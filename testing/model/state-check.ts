@@ -206,7 +206,11 @@ function checkOne(
     case 'RuleOwner':
       return checkRuleOwner(factsOf(graph, clusterInKey(key)), ruleInKey(key), value)
     case 'ClusterRules':
-      return checkClusterRules(factsOf(graph, clusterInKey(key)), value)
+      return checkClusterRules(factsOf(graph, clusterInKey(key)))
+    case 'PolicyRule': {
+      const known = factsOf(graph, clusterInKey(key)).clusterRules?.policies ?? []
+      return known.some(({ uid }) => uid === lastPart(key)) ? [] : ['no index has it']
+    }
     default:
       return []
   }

@@ -75,9 +75,13 @@ suite('the client', () => {
     deepEqual(
       ours.filter((path) => !/^(cli|runtime)\//.test(path)),
       [
+        // Flags are checked as rules are.
+        'ports/rule/setting.ts',
         ...['core/model/text.ts', 'services/graph/api/word.ts'],
         // One sentence says who deleted an object, here and on the page.
         ...['web/base/text.ts', 'web/deletion-text.ts'],
+        // How kubectl enforces a policy of a cluster.
+        ...['core/model/rule/policy-content.ts', 'ports/rule/policy-kind.ts'],
       ],
     )
     const packages = bundle.inputs.map((path) => /^node_modules\/([^/]+)/.exec(path)?.[1])

@@ -3,7 +3,7 @@
  *
  * What must stay true: no order enforces one.
  */
-import type { RuleMatch } from './rule.ts'
+import type { GroupKind } from './group-kind.ts'
 
 /** As `KIND.GROUP`, and why. */
 const REPORTED: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const REPORTED: Readonly<Record<string, string>> = {
 }
 
 /** Why nothing enforces it; empty where an order can. */
-export function reportsBecause({ kinds }: Pick<RuleMatch, 'kinds'>): string {
+export function reportsBecause({ kinds }: { readonly kinds: readonly GroupKind[] }): string {
   for (const { group, kind } of kinds) {
     const why = REPORTED[`${kind}.${group}`]
     if (why !== undefined) return `${kind}: ${why}`

@@ -63,48 +63,43 @@ function isPassing(error: unknown): boolean {
 
 class Publisher {
   readonly #parts: PolicyStatusParts
-  /** As JSON, by key; undefined: not read yet. */
-  #published: Map<string, string> | undefined
+  /** There are no policies here, and nothing is published of any. */
+  #isIdle = false
 
   constructor(parts: PolicyStatusParts) {
     this.#parts = parts
   }
 
   async publish(signal: AbortSignal): Promise<void> {
-    const { log, codec, task } = this.#parts
-    const known = this.#published ?? (await this.#read())
-    this.#published = known
-    const found = new Map<string, PolicyStatus>()
-    for (const { cluster } of task.counts() ?? []) {
+    const { log, task } = this.#parts
+    const clusters = task.counts()
+    if (clusters === undefined) return
+    const found = new Map<string, Uint8Array>()
+    for (const { cluster } of clusters) {
       if (signal.aborted) return
       for (const each of await this.#statusesOf(cluster)) {
-        found.set(policyStatusKey(cluster, each.uid), each)
+        found.set(policyStatusKey(cluster, each.uid), this.#parts.codec.encode(each))
       }
     }
+    if (found.size === 0 && this.#isIdle) return
+    // Each time: the topic may have lost its end, or another partition may have the cluster.
+    const published = await this.#published()
     const changed: Produced[] = [...found]
-      .filter(([key, status]) => known.get(key) !== JSON.stringify(status))
-      .map(([key, status]) => ({ key, value: codec.encode(status) }))
-    const left =
-      task.counts() === undefined ? [] : [...known.keys()].filter((key) => !found.has(key))
+      .filter(([key, value]) => !isSame(published.get(key), value))
+      .map(([key, value]) => ({ key, value }))
+    const left = [...published.keys()].filter((key) => !found.has(key))
     const records = [...changed, ...left.map((key) => ({ key, value: null }))]
-    if (records.length === 0) return
-    // Published or not, it is read anew if this fails.
-    this.#published = undefined
-    await log.append('orders', 0, records)
-    for (const key of left) known.delete(key)
-    for (const [key, status] of found) known.set(key, JSON.stringify(status))
-    this.#published = known
+    if (records.length > 0) await log.append('orders', 0, records)
+    this.#isIdle = found.size === 0
   }
 
-  /** Those of this partition. */
-  async #read(): Promise<Map<string, string>> {
+  /** Of this partition. */
+  async #published(): Promise<ReadonlyMap<string, Uint8Array>> {
     const { log, codec, task } = this.#parts
-    const known = new Map<string, string>()
+    const known = new Map<string, Uint8Array>()
     for (const { key, value } of await log.latest('orders', 0)) {
       if (value === null || !key.startsWith(POLICY_STATUS_PREFIX)) continue
-      const record = recordIn(codec, value)
-      if (record !== undefined && record.partition !== task.partition) continue
-      known.set(key, record === undefined ? '' : JSON.stringify(record))
+      if (recordIn(codec, value)?.partition === task.partition) known.set(key, value)
     }
     return known
   }
@@ -188,6 +183,10 @@ function problemOf({ projected, deletedAt }: ObjectMeta): string {
 function numbersOf(counts: RuleCounts | undefined): Pick<PolicyStatus, 'matched' | 'due' | 'held'> {
   const { matched = 0, due = 0, held = NONE_HELD } = counts ?? {}
   return { matched, due, held: Object.values(held).reduce((sum, each) => sum + each, 0) }
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a !== undefined && Buffer.compare(a, b) === 0
 }
 
 /** Undefined for what cannot be read. */

@@ -119,9 +119,9 @@ function rulesOf(
   { facts }: View,
   counted: ClusterTally['rules'] | undefined,
 ): ClusterStatus['rules'] {
-  const { rules } = facts.policy.policy
+  const { rules } = facts
   if (rules.length === 0) return null
-  const inForce = rules.filter((rule) => isEnforced(rule, facts.directives.rules))
+  const inForce = rules.filter((rule) => isEnforced(rule, facts.enforced))
   const overLimit = inForce.filter((rule) => isOverLimit(facts, rule)).length
   const enforced = inForce.length
   const tallies = counted === undefined ? undefined : Object.values(counted)

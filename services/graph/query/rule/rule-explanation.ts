@@ -4,7 +4,9 @@
  * What must stay true: each term is decided by the code that decides about the object
  * (core/judge/rule.ts). What was not read is null, and never false.
  */
+import { isGone, namedBy } from '../../../../core/judge/absent.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
+import { isBeyond, keepText } from '../../../../core/judge/keep.ts'
 import { caseOf, duenessOf, isMatch } from '../../../../core/judge/rule.ts'
 import { isTrue, textOf } from '../../../../core/judge/term.ts'
 import type { Node } from '../../../../core/model/node.ts'
@@ -44,7 +46,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
     isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
     dueAt: dueness?.at ?? null,
     isDue: dueness !== null && dueness.at <= now && isMet(view.facts, rule, object),
-    terms,
+    terms: [...terms, ...conditionsOf(view, rule, object, isRead)],
     cases: rule.cases.map((each) => {
       const found = isRead ? caseOf(rule, each, object) : null
       return {
@@ -59,6 +61,27 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
     }),
     ...judgedOf(node),
   }
+}
+
+/** What it says of other objects. */
+function conditionsOf(
+  { facts }: View,
+  rule: Rule,
+  object: ObjectMeta,
+  isRead: boolean,
+): readonly ExplainedTerm[] {
+  const { keep, absent } = rule
+  const terms: ExplainedTerm[] = []
+  if (keep !== null) {
+    const isTrue = isRead ? isBeyond(facts, rule, object) : null
+    terms.push({ what: `beyond ${keepText(keep)}`, isTrue, value: null })
+  }
+  if (absent !== null) {
+    const isTrue = isRead ? isGone(facts, rule, object) : null
+    const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
+    terms.push({ what: `no ${absent.kind} has the name in ${absent.field}`, isTrue, value })
+  }
+  return terms
 }
 
 /** Empty where it was read with all that rules of its kind read. */

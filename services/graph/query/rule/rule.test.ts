@@ -243,3 +243,43 @@ test('a rule in words has all that it decides by', () => {
     'Deployments (apps), 90 s after status.endedAt where status.phase is Done, in namespaces a or b-*, not in namespace b-x, without label keep, once that was so for 10 min; deleted with their dependents first; all of it is held where more than 5, or 10 % of the kind, become due within an hour.',
   )
 })
+
+test('of a rule that keeps the newest the plan has what is beyond', async (t) => {
+  const story = ['rule history cm 0 keep:1', 'put cm/a [created:1]', 'put cm/b [created:2]']
+  const asked = await asker(t, story)
+  const { counts } = (await asked.list()).rules[0]?.clusters[0] ?? {}
+  deepEqual([counts?.matched, counts?.due, counts?.held.rule], [2, 1, 1])
+  deepEqual(namesOf(await asked.plan('history')), ['a'])
+  const { object } = await asked.explain('history', 'kind=configmaps&name=b&namespace=ns')
+  deepEqual([object?.isMatched, object?.isDue], [true, false])
+  deepEqual(object?.terms.at(-1), {
+    ...{ what: 'beyond the newest 1 of the cluster', isTrue: false, value: null },
+  })
+})
+
+test('of a rule about what names no Node the plan has what names none that is known', async (t) => {
+  const story = [
+    'rule lost pod 0 for:40 no-node:spec.nodeName',
+    'put node/n1',
+    'put pod/a [field:spec.nodeName=n1]',
+    'put pod/b [field:spec.nodeName=n2]',
+  ]
+  const asked = await asker(t, story)
+  deepEqual(namesOf(await asked.plan('lost')), ['b'])
+  const { object } = await asked.explain('lost', 'kind=pods&name=a&namespace=ns')
+  deepEqual(object?.terms.at(-1), {
+    ...{ what: 'no Node has the name in spec.nodeName', isTrue: false, value: 'n1' },
+  })
+})
+
+test('a rule in words says what it takes of other objects', () => {
+  const text = (rule: string): string => ruleText(ruleIn(rule))
+  equal(
+    text('terminated pod 0 keep:9 first:status.reason=Evicted'),
+    'Pods, as soon as they are created, but for the newest 9 of the cluster (oldest are those where status.reason is Evicted).',
+  )
+  equal(
+    text('orphaned pod 0 for:40 terminating grace:0 no-node:spec.nodeName'),
+    'Pods, as soon as their deletion was requested, that are being deleted already, while no Node has the name in spec.nodeName, once that was so for 40 s; with no grace period.',
+  )
+})

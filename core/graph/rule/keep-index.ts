@@ -9,16 +9,16 @@
  *
  * Not here: which objects have rows (judge/keep.ts).
  */
-import type { GroupKind, Uid } from '../model/object.ts'
-import type { KeepGroup, KeepTodo, KeptRow } from '../model/state.ts'
-import { enqueue, type PageRequest } from './agenda.ts'
-import type { ClusterFacts } from './facts.ts'
-import { keptPrefix, turned } from './key.ts'
+import type { GroupKind, Uid } from '../../model/object.ts'
+import type { KeepGroup, KeepTodo, KeptRow } from '../../model/state.ts'
+import { enqueue, type PageRequest } from '../agenda.ts'
+import type { ClusterFacts } from '../facts.ts'
+import { keptPrefix, turned } from '../key.ts'
+import type { Step } from '../outcome.ts'
+import { markDirty } from '../outcome.ts'
+import { orderOfKept, subjectOf } from '../row.ts'
+import { waitFor } from '../wait.ts'
 import { isNameKind } from './name-index.ts'
-import type { Step } from './outcome.ts'
-import { markDirty } from './outcome.ts'
-import { orderOfKept, subjectOf } from './row.ts'
-import { waitFor } from './wait.ts'
 
 export interface Indexed {
   readonly rows: readonly KeptRow[]
@@ -152,10 +152,6 @@ export function takeKept(step: Step, todo: KeepTodo, keys: readonly string[]): b
   let group = graph.keepGroup(rule, name)
   if (group === undefined) return true
   if (todo.isAgain) return judgeBeyond(step, group, keys)
-  if (isEven(group)) {
-    askAgain(step, todo, group)
-    return true
-  }
   const isBack = isOver(group)
   for (const key of keys) {
     if (isEven(group)) break
@@ -168,16 +164,10 @@ export function takeKept(step: Step, todo: KeepTodo, keys: readonly string[]): b
     markDirty(step, subjectOf(key))
   }
   const isDone = isEven(group) || keys.length === 0
-  graph.setKeepGroup(rule, name, group)
-  if (isEven(group)) askAgain(step, todo, group)
+  const isAgain = isEven(group) && group.isAgain
+  graph.setKeepGroup(rule, name, isAgain ? { ...group, isAgain: false } : group)
+  if (isAgain) moveBoundary(step, todo, true)
   return isDone
-}
-
-/** It may have come back to where it was without a page. */
-function askAgain(step: Step, todo: KeepTodo, group: KeepGroup): void {
-  if (!group.isAgain) return
-  step.graph.setKeepGroup(todo.rule, todo.group, { ...group, isAgain: false })
-  moveBoundary(step, todo, true)
 }
 
 /** What is beyond the boundary, from the oldest on. */

@@ -2,17 +2,17 @@
  * The turns of objects that rules delete: how many are under way in a cluster, and which wait.
  *
  * What must stay true: kept up wherever a node is written, so it is always that of the nodes.
- * Whoever waits is called: something is under way while anything waits, or a call is on the agenda.
+ * All that wait are called: something is under way while any waits, or a call is on the agenda.
  * A namespace has at most half of what the others leave, so none can use up all turns.
  *
  * Not here: who waits (admit/rule-hold.ts), who is called next (admit/rule-call.ts).
  */
-import { DELETIONS_BY_RULES, FREED_BEFORE_A_CALL } from '../model/constant.ts'
-import type { Node } from '../model/node.ts'
-import type { NamespaceCount } from '../model/state.ts'
-import { enqueue } from './agenda.ts'
-import type { ClusterFacts } from './facts.ts'
-import type { Step } from './outcome.ts'
+import { DELETIONS_BY_RULES, FREED_BEFORE_A_CALL } from '../../model/constant.ts'
+import type { Node } from '../../model/node.ts'
+import type { NamespaceCount } from '../../model/state.ts'
+import { enqueue } from '../agenda.ts'
+import type { ClusterFacts } from '../facts.ts'
+import type { Step } from '../outcome.ts'
 
 /**
  * - `waits`: it is to go, and others are under way.

@@ -7,10 +7,10 @@
  *
  * Not here: what a rule makes of that (judge/absent.ts).
  */
-import type { Coordinates, GroupKind, ObjectMeta } from '../model/object.ts'
-import { isKnownByName } from '../model/rule/rule.ts'
-import { judgeWaiters } from './agenda.ts'
-import type { Step } from './outcome.ts'
+import type { Coordinates, GroupKind, ObjectMeta } from '../../model/object.ts'
+import { isKnownByName } from '../../model/rule/rule.ts'
+import { judgeWaiters } from '../agenda.ts'
+import type { Step } from '../outcome.ts'
 
 export function noteNamed(step: Step, object: ObjectMeta, by: 1 | -1): void {
   if (!isKnownByName(object)) return
