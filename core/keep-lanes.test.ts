@@ -30,7 +30,10 @@ for (const [what, marks] of Object.entries(leaves)) {
     world.step('put pod/a in other [created:1 label:app=x]')
     const log = new FolderLog(world.folder)
     log.at = world.now
-    log.append(world.policy('enforce', 'parity'), ...world.events(`put pod/z <- ${OWNERS} ${marks}`))
+    log.append(
+      world.policy('enforce', 'parity'),
+      ...world.events(`put pod/z <- ${OWNERS} ${marks}`),
+    )
     while (log.length > 1) log.next()
     log.append(...world.events('beat 60'))
     log.at = world.now

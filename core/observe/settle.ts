@@ -7,11 +7,11 @@
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { leaveIndex } from '../graph/rule/keep-index.ts'
 import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import { leaveIndex } from '../graph/rule/keep-index.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
