@@ -11,6 +11,7 @@ import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, drop, markDirty, tell, touch } from '../graph/outcome.ts'
+import { leaveIndex } from '../graph/rule/keep-index.ts'
 import {
   backoffMs,
   COMMAND_LIFE_MS,
@@ -98,7 +99,10 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       const isGone = mayEnd && event.object === null
       const deletion = isGone ? { isAccepted: false, ...node.deletion, isGone } : node.deletion
       if (!hasTimer(attempt, state.now)) nodeTimer(step, until, event.uid)
-      return put({ deletion, attempt: { ...settled, state: 'confirming', until } })
+      put({ deletion, attempt: { ...settled, state: 'confirming', until } })
+      // It is not judged until then, and counts as one that stays no more.
+      if (isGone) leaveIndex(step, event.uid)
+      return
     }
     case 'stale':
     case 'blocked': {

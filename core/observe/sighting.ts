@@ -235,7 +235,8 @@ function changed(
   notePolicy(step, node.object, object)
   if (isTrusted && (node.doubt !== null || !how.wasCurrent)) trustPolicy(step, object)
   if (hash !== node.hash) stopWaiting(step, node.object, object)
-  if (!isTrusted) leaveIndex(step, object.uid)
+  // Until it is judged, which may be later, it is not known whether it still counts.
+  if (!isTrusted || hash !== node.hash) leaveIndex(step, object.uid)
   if (!isTrusted) askRelist(step, object, `${object.name} contradicts itself`)
   tellChange(step, node, object, phase)
   const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
@@ -305,6 +306,8 @@ function listedStill(step: Step, node: Node): void {
     deletion: deletionOfPresent(node),
     attempt: { ...attempt, state: 'backoff', reason },
   })
+  // It counts again, and its rule may be another by now.
+  if (node.verdict?.rule != null) markDirty(step, object.uid)
   if (phase === before) return
   touch(step, object.uid)
   tell(step, object, 'phase', `${before} → ${phase}: ${reason}`, { phase })

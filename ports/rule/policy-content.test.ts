@@ -129,6 +129,14 @@ const OWN: readonly (readonly [string, RegExp])[] = [
     `{ ${ACCOUNT}, match: { kinds: [Pod], expression: 'object.metadata.finalizers.all(a, object.metadata.finalizers.all(b, a == b))' }, after: 1h }`,
     /^spec\.match\.expression: .*steps/,
   ],
+  [
+    `{ ${ACCOUNT}, match: { kinds: [Secret], expression: '"kubectl.kubernetes.io/last-applied-configuration" in object.metadata.annotations' }, after: 1h }`,
+    /^spec\.match\.expression: .* is the whole object as it was applied/,
+  ],
+  [
+    `{ ${ACCOUNT}, match: { kinds: [Pod], expression: '!has(object.spec.a.b.c.d.e.f.g.h)' }, after: 1h }`,
+    /^spec\.match\.expression: .* is no path of a field that can be read/,
+  ],
   [`{ ${ACCOUNT}, ${MATCH}, name: x, after: 1h }`, /^spec: unknown key name; known are match/],
   [`{ ${ACCOUNT}, after: 1h }`, /^spec\.match: is missing/],
   [`{ ${ACCOUNT}, match: x, after: 1h }`, /^spec\.match: expected a mapping/],

@@ -5,11 +5,12 @@
  * What must stay true: a config can only narrow what a built-in rule is about, but for namespaces
  * that the rule leaves out by default.
  */
+import { readPath } from '../../core/model/rule/field-path.ts'
 import type { RuleExpression, RuleMatch } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { labelTerms } from './label-selector.ts'
 import { ruleKinds } from './rule-kind.ts'
-import { annotationTerms, type Mapping, mapping } from './rule-term.ts'
+import { annotationTerms, checkAnnotation, type Mapping, mapping } from './rule-term.ts'
 import { bad, flag, texts } from './setting.ts'
 
 const KEYS = [
@@ -70,7 +71,11 @@ function expressionOf(value: unknown, from: string, compile: CompileExpression):
   }
   const made = compile(value)
   if (made.type === 'Refused') throw bad(`${from}: ${made.reason}`)
-  return made.expression
+  const { annotations, fields } = made.expression
+  for (const key of annotations) checkAnnotation(key, from)
+  const wrong = fields.find((path) => readPath(path) === undefined)
+  if (wrong === undefined) return made.expression
+  throw bad(`${from}: ${wrong.slice(0, 200)} is no path of a field that can be read`)
 }
 
 /** Of a built-in rule: its own, and what the config says. */

@@ -85,8 +85,14 @@ export function annotationKey(value: unknown, from: string): string {
   if (typeof value !== 'string' || !isAnnotationKey(value)) {
     throw bad(`${from}: ${shown} is no key of an annotation, such as example.com/ttl`)
   }
-  if (value !== LAST_APPLIED) return value
-  throw bad(`${from}: ${value} is the whole object as it was applied, and no rule reads that`)
+  checkAnnotation(value, from)
+  return value
+}
+
+/** Of a Secret it has what is secret. */
+export function checkAnnotation(key: string, from: string): void {
+  if (key !== LAST_APPLIED) return
+  throw bad(`${from}: ${key} is the whole object as it was applied, and no rule reads that`)
 }
 
 export function fieldPath(value: unknown, from: string): string {

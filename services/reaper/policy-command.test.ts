@@ -67,11 +67,15 @@ function digestOf(spec: object): string {
   return rule === null ? '' : ruleDigest(rule)
 }
 
-function byPolicy(object: ObjectMeta, more: Partial<RulePolicy> = {}): DeleteObject {
+function byPolicy(
+  object: ObjectMeta,
+  more: Partial<RulePolicy> = {},
+  spec: object = SPEC,
+): DeleteObject {
   const { evidence, owners } = deleteByRule()
   const named = { kind: 'CleanupPolicy', version: 'v1alpha1', namespace: 'default', name: 'old' }
   const of: RulePolicy = { ...named, uid, account: ACCOUNT, ...more }
-  const rule = { name: 'default/old', digest: digestOf(SPEC), policy: of }
+  const rule = { name: 'default/old', digest: digestOf(spec), policy: of }
   return world.deleteOf(object, { evidence, owners, rule })
 }
 
@@ -196,6 +200,22 @@ test('reads an object with what the policy reads before it deletes by it', async
     'stale the object, as it is now, is not due by rule default/old',
   ])
   equal(world.exists('b'), true)
+  await running.stop()
+})
+
+test('deletes what is beyond the newest only while it was counted just now', async () => {
+  const spec = { ...SPEC, keep: { newest: 1, by: 'namespace' } }
+  const annotations = { [ENFORCE_ANNOTATION]: digestOf(spec) }
+  await edit({ metadata: { annotations }, spec })
+  const [a, b] = [await temporary('a'), await temporary('b')]
+  // From before the start: what was counted may be gone since.
+  await world.command(byPolicy(a, {}, spec))
+  const running = world.start()
+  deepEqual(await outcomes(1), ['blocked what rule default/old keeps was counted too long ago'])
+  await world.clock.advance(1_000)
+  await world.command(byPolicy(b, {}, spec))
+  equal((await outcomes(2))[1], 'done')
+  deepEqual([world.exists('a'), deletedAs], [true, [ACCOUNT]])
   await running.stop()
 })
 

@@ -29,6 +29,7 @@ import {
   judge,
   marksAskedFor,
   type Pass,
+  RULE_UNKNOWN,
   ruleObjection,
   sparedBecause,
 } from './decide/gate.ts'
@@ -157,10 +158,17 @@ async function gate(command: Command, life: Life): Promise<Pass> {
     since = site.clock.monotonicMs()
     if (proof.type === 'Disproven')
       return { type: 'Blocked', reason: proof.reason, isSpared: false }
-    if (proof.type === 'Proven') return judge(command, site.facts(command, moments), site.config)
+    if (proof.type === 'Proven') return judgeProven(command, site.facts(command, moments), site)
   }
   const reason = 'the cluster answers too late: what it reports of the owners is outdated'
   return { type: 'Blocked', reason, isSpared: false }
+}
+
+/** The rule of a policy is known by its proof, and all that is decided by it is decided here. */
+function judgeProven(command: Command, facts: Facts, { config }: Reaping): Pass {
+  const rule = command.type === 'DeleteObject' ? command.rule : null
+  if (rule?.policy == null || facts.rule !== undefined) return judge(command, facts, config)
+  return { type: 'Blocked', reason: RULE_UNKNOWN, isSpared: false }
 }
 
 /** `Outdated`: an answer came so late that it proves nothing by now. */

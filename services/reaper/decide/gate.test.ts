@@ -4,9 +4,10 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Command } from '../../../core/model/command.ts'
+import type { Command, OwnerClaim } from '../../../core/model/command.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import { policyFor } from '../../../core/model/policy.ts'
+import { ruleIn } from '../../../testing/model/rule-notation.ts'
 import {
   CLAIM,
   deleteByRule,
@@ -116,6 +117,33 @@ for (const [what, command, more, reason] of byRule) {
     const pass = judge(command, { ...FINE, ...more }, BOUNDS)
     if (reason === undefined) return deepEqual(pass, { type: 'Go', dryRun: false })
     ok(pass.type === 'Blocked' && pass.reason.includes(reason) && !pass.isSpared, `${pass.type}`)
+  })
+}
+
+const KEEPS = ruleIn('old pod 0 keep:1')
+const ABSENT = ruleIn('old pod 0 no-node:spec.nodeName')
+const NODE: OwnerClaim = { ...CLAIM, group: '', kind: 'Node', uid: '', claim: 'absent' }
+const counted = 'what rule old keeps was counted too long ago'
+const unnamed = 'the command of rule old does not say which Node is absent'
+const byOthers: readonly (readonly [string, Command, Partial<Facts>, string | undefined])[] = [
+  ['keeps some', deleteByRule(), { rule: KEEPS, newsMs: 5_000 }, undefined],
+  ['keeps some, a while ago', deleteByRule(), { rule: KEEPS, newsMs: 5_001 }, counted],
+  ['keeps some, before a failure', deleteByRule(), { rule: KEEPS, isUnbroken: false }, counted],
+  [
+    'misses another object',
+    deleteByRule({ owners: [NODE], freshness: 'recheck' }),
+    { rule: ABSENT, newsMs: 5_001 },
+    undefined,
+  ],
+  ['misses none that is named', deleteByRule(), { rule: ABSENT }, unnamed],
+  ['misses one unverified', deleteByRule({ owners: [NODE] }), { rule: ABSENT }, unnamed],
+]
+
+for (const [what, command, more, reason] of byOthers) {
+  test(`a command of a rule that ${what}: ${reason ?? 'goes'}`, () => {
+    const pass = judge(command, { ...FINE, ...more }, BOUNDS)
+    if (reason === undefined) return deepEqual(pass, { type: 'Go', dryRun: false })
+    deepEqual(pass, { type: 'Blocked', reason, isSpared: false })
   })
 }
 

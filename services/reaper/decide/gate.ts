@@ -138,6 +138,8 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
+  const unproven = unprovenByRule(command, facts, bounds)
+  if (unproven !== undefined) return unproven
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
@@ -200,7 +202,7 @@ export function ruleObjection(
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   const isOfPolicy = command.rule.policy !== null
   // Another by now, or removed: the gate says so.
-  if (rule === undefined) return isOfPolicy ? 'the policy of its rule is not known here' : ''
+  if (rule === undefined) return isOfPolicy ? RULE_UNKNOWN : ''
   const ofRule = rulesOfKind([rule], read.object)
   if (ofRule === null) return 'it is of no kind that the rule is about'
   const ofAll = isOfPolicy ? rulesOfKind(readFor, read.object) : null
@@ -211,6 +213,8 @@ export function ruleObjection(
   const isDue = found !== null && found.at <= command.decidedAt
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
+
+export const RULE_UNKNOWN = 'the policy of its rule is not known here'
 
 /**
  * What was left out of an object beyond the caps, or of its metadata alone, would seem absent. Any
@@ -226,6 +230,30 @@ function needsApproval(command: Command): boolean {
   if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
   const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
   return !mayBe || command.approvedBy === ''
+}
+
+/**
+ * A rule that keeps the newest decided by other objects, which nothing in the call names: they may
+ * be gone by now, so its command is carried out at once or not at all. What a rule takes for absent
+ * is verified by a claim.
+ */
+function unprovenByRule(
+  command: Command,
+  { rule, newsMs, isUnbroken }: Facts,
+  { goneProofAfterMs }: GateBounds,
+): string | undefined {
+  if (command.type !== 'DeleteObject' || rule === undefined) return undefined
+  if (rule.keep !== null && (!isUnbroken || newsMs > goneProofAfterMs)) {
+    return `what rule ${rule.name} keeps was counted too long ago`
+  }
+  const { absent } = rule
+  const { freshness, owners } = command
+  const isClaimed = owners.some(
+    ({ group, kind, claim }) =>
+      claim === 'absent' && kind === absent?.kind && group === absent.group,
+  )
+  if (absent === null || (freshness === 'recheck' && isClaimed)) return undefined
+  return `the command of rule ${rule.name} does not say which ${absent.kind} is absent`
 }
 
 function isByRule(command: Command): boolean {
