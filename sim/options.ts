@@ -71,6 +71,8 @@ export interface Drawable {
   readonly lastsMs: readonly [least: number, most: number]
   /** At most so many in one run. */
   readonly most: number
+  /** How likely a world has it; by default a quarter has. */
+  readonly share?: number
   /** It begins with the world: the thing that it breaks happens once. */
   readonly isAtStart?: boolean
   suits?(options: Omit<SimOptions, 'faults'>): boolean
@@ -86,6 +88,8 @@ const SWARM = 0.25
  */
 export const RULED_FROM = 110_000
 const RULED = 0.25
+/** From here on persons of namespaces write CleanupPolicies in most worlds with rules. */
+export const POLICED_FROM = 120_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
@@ -206,10 +210,10 @@ function faults(
   drawable: readonly Drawable[],
 ): ScheduledFault[] {
   const drawn: ScheduledFault[] = []
-  for (const { row, lastsMs, most, isAtStart = false, suits } of drawable) {
+  for (const { row, lastsMs, most, share = SWARM, isAtStart = false, suits } of drawable) {
     // Numbers are drawn whether it is on or not, so a new fault changes no world beyond itself.
     const own = ofOwn(world.seed, row)
-    const isOn = own.next() < SWARM && (suits?.(world) ?? true)
+    const isOn = own.next() < share && (suits?.(world) ?? true)
     const count = 1 + own.below(most)
     if (!isOn) continue
     for (let i = 0; i < count; i++) {
