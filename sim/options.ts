@@ -11,7 +11,7 @@ import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
-import { drawnRules } from './rule/drawn-rules.ts'
+import { drawnRules, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
 export type Shape = 'embedded' | 'apart'
@@ -88,7 +88,10 @@ const SWARM = 0.25
  */
 export const RULED_FROM = 110_000
 const RULED = 0.25
-/** From here on persons of namespaces write CleanupPolicies in most worlds with rules. */
+/**
+ * From here on persons of namespaces write CleanupPolicies in most worlds with rules, and those of
+ * the config can all be enforced.
+ */
 export const POLICED_FROM = 120_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
@@ -166,7 +169,8 @@ function budgeted(seed: number, drawn: Policy): Policy {
 function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforced'> {
   const chance = ofOwn(seed, 'rules')
   if (seed < RULED_FROM || chance.next() >= RULED) return { policy: drawn, enforced: [] }
-  const rules = drawnRules(chance)
+  const drawnOnes = drawnRules(chance)
+  const rules = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }
 }
