@@ -11,7 +11,7 @@ import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
-import { drawnRules } from './rule/drawn-rules.ts'
+import { drawnRules, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
 export type Shape = 'embedded' | 'apart'
@@ -71,6 +71,8 @@ export interface Drawable {
   readonly lastsMs: readonly [least: number, most: number]
   /** At most so many in one run. */
   readonly most: number
+  /** How likely a world has it; by default a quarter has. */
+  readonly share?: number
   /** It begins with the world: the thing that it breaks happens once. */
   readonly isAtStart?: boolean
   suits?(options: Omit<SimOptions, 'faults'>): boolean
@@ -86,6 +88,11 @@ const SWARM = 0.25
  */
 export const RULED_FROM = 110_000
 const RULED = 0.25
+/**
+ * From here on persons of namespaces write CleanupPolicies in most worlds with rules, and those of
+ * the config can all be enforced.
+ */
+export const POLICED_FROM = 120_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
@@ -162,7 +169,8 @@ function budgeted(seed: number, drawn: Policy): Policy {
 function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforced'> {
   const chance = ofOwn(seed, 'rules')
   if (seed < RULED_FROM || chance.next() >= RULED) return { policy: drawn, enforced: [] }
-  const rules = drawnRules(chance)
+  const drawnOnes = drawnRules(chance)
+  const rules = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }
 }
@@ -206,10 +214,10 @@ function faults(
   drawable: readonly Drawable[],
 ): ScheduledFault[] {
   const drawn: ScheduledFault[] = []
-  for (const { row, lastsMs, most, isAtStart = false, suits } of drawable) {
+  for (const { row, lastsMs, most, share = SWARM, isAtStart = false, suits } of drawable) {
     // Numbers are drawn whether it is on or not, so a new fault changes no world beyond itself.
     const own = ofOwn(world.seed, row)
-    const isOn = own.next() < SWARM && (suits?.(world) ?? true)
+    const isOn = own.next() < share && (suits?.(world) ?? true)
     const count = 1 + own.below(most)
     if (!isOn) continue
     for (let i = 0; i < count; i++) {

@@ -18,6 +18,7 @@ import type { Lease } from '../ports/lease.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
 import type { Codec } from '../ports/record/codec.ts'
+import { policyContent } from '../ports/rule/policy-content.ts'
 import { together } from '../runtime/lifecycle.ts'
 import { Graph } from '../services/graph/graph.ts'
 import type { ConnectedCluster, Reaper, ReaperNote } from '../services/reaper/reaper.ts'
@@ -53,6 +54,7 @@ const SAVE_MS = 4_000
 /** Twice that must be fresh enough to act on. */
 const CONTROL_MS = 900
 const AGAIN_MS = 5_000
+const NO_EXPRESSIONS = { type: 'Refused', reason: 'no rule here has one' } as const
 
 export function startProcess(world: World, slot: Slot, incarnation: Incarnation): Process {
   const { codec, time, broker } = world
@@ -85,7 +87,10 @@ export function startProcess(world: World, slot: Slot, incarnation: Incarnation)
 
 function clusterOf({ world, incarnation, clock, random }: Parts, name: string): Cluster {
   const exchange = world.network.exchange(name, incarnation)
-  return openCluster({ name, exchange, clock, random, watchSeconds: WATCH_SECONDS })
+  return openCluster({
+    ...{ name, exchange, clock, random, watchSeconds: WATCH_SECONDS },
+    policyContent: (object) => policyContent(object, () => NO_EXPRESSIONS),
+  })
 }
 
 function watcherOf(parts: Parts, cluster: Cluster): Watcher {

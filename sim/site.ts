@@ -14,6 +14,7 @@ import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { groupIn } from '../testing/model/oracle.ts'
 import { seeded } from '../testing/seeded.ts'
 import { RESOURCES } from './oracle.ts'
+import { POWERLESS } from './rule/drawn-policy.ts'
 
 /** A request of Kinfold's that is being carried out. */
 export interface Acting {
@@ -147,6 +148,7 @@ export class Site {
   /** Between the two assignments the server does all that the request asks for. */
   carryOut(acting: Acting, until: AbortSignal): Promise<ExchangeResponse> {
     const { request } = acting
+    if (isForbidden(request)) return Promise.resolve(forbidden(request))
     if (request.method !== 'GET') this.#write(request, acting)
     this.#acting = acting
     try {
@@ -229,4 +231,21 @@ export class Site {
     sent.bytes += this.#sending
     this.sent.set(uid, sent)
   }
+}
+
+/** The server's rule: that account of each namespace may delete nothing. */
+function isForbidden({ method, headers }: ExchangeRequest): boolean {
+  return method === 'DELETE' && headers['impersonate-user']?.endsWith(`:${POWERLESS}`) === true
+}
+
+/** As the API server answers. */
+function forbidden({ headers, path }: ExchangeRequest): ExchangeResponse {
+  const message = `User "${headers['impersonate-user']}" cannot delete ${path}`
+  const status = { status: 'Failure', reason: 'Forbidden', code: 403, message }
+  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, ...status })
+  return { status: 403, headers: { 'content-type': 'application/json' }, body: oneChunk(body) }
+}
+
+async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield Buffer.from(text)
 }

@@ -33,6 +33,7 @@ import type { SimOptions } from './options.ts'
 import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
 import { Marks } from './rule/drawn-rules.ts'
+import { notePolicy } from './rule/policy-history.ts'
 import { ruleLeftovers } from './rule/rule-leftovers.ts'
 import { type Acting, Site } from './site.ts'
 import { type Process, type Roles, Slot } from './slot.ts'
@@ -320,6 +321,7 @@ export class WholeWorld implements World {
   #see(site: Site, effect: Effect, acting: Acting | undefined): void {
     const truth = this.truthOf(site)
     truth.see(effect, acting)
+    notePolicy(this, site, effect)
     if (effect.before === null) this.homes.set(effect.after?.metadata.uid ?? '', site.name)
     if (acting === undefined && !site.isReplaying) this.#userDid(site, effect)
     if (acting === undefined || site.isReplaying || !isAskedFor(effect, acting)) return

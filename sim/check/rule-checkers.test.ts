@@ -4,10 +4,14 @@ import { test } from 'node:test'
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { DeleteObject } from '../../core/model/command.ts'
 import { policyFor } from '../../core/model/policy.ts'
+import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { seeded } from '../../testing/seeded.ts'
 import { draw } from '../options.ts'
+import { accountOf, type DrawnPolicy, drawnPolicy, refusedPolicy } from '../rule/drawn-policy.ts'
+import { noteDrawn, policiesPath, RESOURCE } from '../rule/policy-history.ts'
 import type { Site } from '../site.ts'
 import { WholeWorld } from '../world.ts'
 import { CHECKERS } from './checkers.ts'
@@ -41,23 +45,26 @@ class Rig {
     this.#append('orders', this.world.codec.encode(record))
   }
 
-  command({ metadata }: ApiObject): void {
+  command({ metadata }: ApiObject, rule: object = this.#own()): void {
     const { uid, name, resourceVersion } = metadata
     const at = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps' }
     const about = { cluster: this.site.id, clusterEpoch: 1, partition: 0, mode: 'enforce' }
-    const digest = ruleDigest(this.rule)
     const command = {
       ...{ type: 'DeleteObject', id: '0-1-0', ...about, evidence: 'rule', because: '', basis: [] },
       target: { ...at, aggregated: false, namespace: 'blue', name, uid, resourceVersion },
       ...{ propagationPolicy: 'Background', references: [], listDigest: null, finalizers: [] },
       ...{ owners: [], freshness: 'live', approvedBy: '', decidedAt: 0, gracePeriodSeconds: null },
-      rule: { name: this.rule.name, digest },
+      rule,
     } as unknown as DeleteObject
     this.#append('commands', this.world.codec.encode(command))
   }
 
+  #own(): object {
+    return { name: this.rule.name, digest: ruleDigest(this.rule), policy: null }
+  }
+
   /** As Kinfold does it, but for these. */
-  delete({ metadata }: ApiObject, more: object = {}): string {
+  delete({ metadata }: ApiObject, more: object = {}, account?: string): string {
     const { uid, resourceVersion, name } = metadata
     const body = {
       preconditions: { uid, resourceVersion },
@@ -66,7 +73,10 @@ class Rig {
     }
     const request = {
       ...({ method: 'DELETE', path: `${AT}/${name}`, purpose: 'write' } as const),
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': 'application/json',
+        ...(account !== undefined && { 'impersonate-user': account }),
+      },
       body: JSON.stringify(body),
     }
     const sentMs = this.world.time.monotonicMs()
@@ -156,4 +166,97 @@ test('what was seen when the order was given counts for no limit', async () => {
   rig.order()
   for (const each of all) rig.command(each)
   equal(all.map((each) => rig.delete(each)).join(''), '')
+})
+
+const TIDY = { namespace: 'blue', name: 'tidy' }
+const ACCOUNT = accountOf('blue', 'cleaner')
+const TIDY_PATH = `${policiesPath('blue')}/tidy`
+
+/** One that has objects with that label deleted, after at most a quarter of an hour. */
+function tidy(rig: Rig, isRefused = false): DrawnPolicy {
+  const chance = seeded(3)
+  for (;;) {
+    const drawn = (isRefused ? refusedPolicy : drawnPolicy)(TIDY, chance)
+    const { match } = drawn.rule
+    const isIt = match.labels.some(({ operator }) => operator === 'in') && drawn.account === ACCOUNT
+    if (!isIt || !match.kinds.some(({ kind }) => kind === 'ConfigMap')) continue
+    noteDrawn(rig.world, TIDY, drawn)
+    return drawn
+  }
+}
+
+function define(rig: Rig): void {
+  const names = { plural: RESOURCE, singular: 'cleanuppolicy', kind: 'CleanupPolicy' }
+  const versions = [{ name: 'v1alpha1', served: true, storage: true }]
+  rig.site.user('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: `${RESOURCE}.kinfold.dev` },
+    spec: { group: 'kinfold.dev', scope: 'Namespaced', names, versions },
+  })
+}
+
+async function dueByPolicy(rig: Rig, drawn: DrawnPolicy, digest: string): Promise<ApiObject> {
+  define(rig)
+  const annotations = { [ENFORCE_ANNOTATION]: digest }
+  rig.site.user('POST', policiesPath('blue'), {
+    ...{ apiVersion: 'kinfold.dev/v1alpha1', kind: 'CleanupPolicy' },
+    ...{ metadata: { name: 'tidy', annotations }, spec: drawn.spec },
+  })
+  const object = rig.make('it')
+  await rig.world.time.advance(20 * MINUTE)
+  const { uid = '' } =
+    rig.site.server.object('kinfold.dev', RESOURCE, 'blue', 'tidy')?.metadata ?? {}
+  const policy = { kind: 'CleanupPolicy', version: 'v1alpha1', ...TIDY, uid, account: ACCOUNT }
+  rig.command(object, { name: 'blue/tidy', digest: ruleDigest(drawn.rule), policy })
+  return object
+}
+
+function byPolicy(rig: Rig, object: ApiObject, drawn: DrawnPolicy, account?: string): string {
+  const { propagationPolicy } = drawn.rule
+  return rig.delete(object, { propagationPolicy }, account)
+}
+
+async function enforced(rig: Rig): Promise<readonly [ApiObject, DrawnPolicy]> {
+  const drawn = tidy(rig)
+  return [await dueByPolicy(rig, drawn, ruleDigest(drawn.rule)), drawn]
+}
+
+test('what is due by an enforced policy is deleted by its account without an objection', async () => {
+  const rig = new Rig()
+  equal(byPolicy(rig, ...(await enforced(rig)), ACCOUNT), '')
+})
+
+test('by no account, or by another one than the policy has, it is objected to', async () => {
+  const none = new Rig()
+  const without = byPolicy(none, ...(await enforced(none)))
+  match(without, /it is sent without the account of its policy \(I40\)/)
+  const other = new Rig()
+  const account = accountOf('red', 'cleaner')
+  match(
+    byPolicy(other, ...(await enforced(other)), account),
+    /deletes as .*, not .*:red:.* \(I40\)/,
+  )
+})
+
+test('by a policy that is not enforced, or is to be refused, it is objected to', async () => {
+  const rig = new Rig()
+  const drawn = tidy(rig)
+  const object = await dueByPolicy(rig, drawn, 'another')
+  match(byPolicy(rig, object, drawn, ACCOUNT), /is not enforced by its annotation \(I40\)/)
+  const other = new Rig()
+  const refused = tidy(other, true)
+  const it = await dueByPolicy(other, refused, ruleDigest(refused.rule))
+  match(byPolicy(other, it, refused, ACCOUNT), /policy blue\/tidy is to be refused \(I40\)/)
+})
+
+test('after a policy was deleted it is objected to, once no reaper can remember it', async () => {
+  const rig = new Rig()
+  const [object, drawn] = await enforced(rig)
+  rig.site.user('DELETE', TIDY_PATH, {})
+  await rig.world.time.advance(7_001)
+  match(byPolicy(rig, object, drawn, ACCOUNT), /policy blue\/tidy does not exist \(I40\)/)
+  const soon = new Rig()
+  const [other, same] = await enforced(soon)
+  soon.site.user('DELETE', TIDY_PATH, {})
+  await soon.world.time.advance(5_000)
+  equal(byPolicy(soon, other, same, ACCOUNT), '')
 })

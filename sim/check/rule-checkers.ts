@@ -1,5 +1,6 @@
 /**
- * Checkers of rules: what one deletes, how much, and what the graph has read for them (I39).
+ * Checkers of rules: what one deletes, how much, what the graph has read for them (I39), and what
+ * permits a policy of a cluster to delete (I40).
  *
  * What must stay true: the law is that of ../rule/rule-law.ts, and shares no code with the graph.
  *
@@ -7,13 +8,17 @@
  * deletion (safeguard-checkers.ts).
  */
 import type { Node } from '../../core/model/node.ts'
-import { rulesOfKind } from '../../core/model/rule/rule.ts'
+import { type Rule, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { Checker, World } from '../model.ts'
+import { POWERLESS } from '../rule/drawn-policy.ts'
 import { noteOrder } from '../rule/person.ts'
+import { policyRules } from '../rule/policy-history.ts'
 import {
+  accountIn,
   mayBeByOwners,
   noteCommand,
   objectionTo,
+  objectionToPolicy,
   overLimit,
   ruleBehind,
   ruledObject,
@@ -36,8 +41,21 @@ export const ruleCheckers: readonly Checker[] = [
     effect: (seen) => {
       const rule = ruleBehind(seen)
       if (rule === undefined || mayBeByOwners(seen)) return ''
-      seen.world.reached('rule')
+      if (accountIn(seen.acting) === undefined) seen.world.reached('rule')
       return objectionTo(seen, rule)
+    },
+  },
+  {
+    invariant:
+      'I40: a DELETE by a policy is sent as its account, and while the policy exists there, is not refused, and is enforced as it is',
+    request: (world, { request }) => {
+      const { 'impersonate-user': account } = request.headers
+      if (account?.endsWith(`:${POWERLESS}`) === true) world.reached('policy forbidden')
+      return ''
+    },
+    effect: (seen) => {
+      if (accountIn(seen.acting) !== undefined) seen.world.reached('policy rule')
+      return seen.acting.request.method === 'DELETE' ? objectionToPolicy(seen) : ''
     },
   },
   {
@@ -57,20 +75,25 @@ async function misread(world: World): Promise<readonly string[]> {
   const nodes = new Map((await statesOf(world)).flatMap((entries) => [...entries]))
   const complaints: string[] = []
   for (const site of world.sites) {
+    const rules = [...world.policy.rules, ...policyRules(world, site)]
     for (const object of site.all()) {
       const { uid, name, namespace } = object.metadata
       const node = nodes.get(`node/${site.id}/${uid}`)
       // Of what is beyond the caps only the identity is known.
       if (node?.type !== 'Node' || namespace === TENANT) continue
-      if (!isReadAs(world, node, ruledObject(object)))
+      if (!isReadAs(rules, node, ruledObject(object)))
         complaints.push(`${name} is read otherwise (I39)`)
     }
   }
   return complaints
 }
 
-function isReadAs(world: World, { object }: Node, there: ReturnType<typeof ruledObject>): boolean {
-  const reads = rulesOfKind(world.policy.rules, object)?.reads
+function isReadAs(
+  rules: readonly Rule[],
+  { object }: Node,
+  there: ReturnType<typeof ruledObject>,
+): boolean {
+  const reads = rulesOfKind(rules, object)?.reads
   if (reads === undefined) return true
   const { labels, annotations, fields, digest } = reads
   const told = [

@@ -17,6 +17,7 @@ import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
+import { policyFaults } from './policy-tenant.ts'
 import { processFaults } from './process-faults.ts'
 import { ruleFaults } from './rule-faults.ts'
 import { streamFaults } from './stream-faults.ts'
@@ -37,6 +38,7 @@ export const FAULTS: readonly Fault[] = [
   ...assignmentFaults,
   ...tenantFaults,
   ...ruleFaults,
+  ...policyFaults,
 ]
 
 export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
@@ -56,6 +58,9 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F73: 'users delete an object and create another one under its name',
   F74: 'users delete objects that a finalizer of their own holds',
   rule: 'in worlds with rules, when one deletes an object',
+  'policy rule': 'in worlds with policies of namespaces, when one deletes an object',
+  'policy forbidden':
+    'in worlds with policies of namespaces, when the account of one may not delete an object',
   'rule enforced': 'in worlds with rules, a person enforces them, again where that is lost',
   F92: 'in guarded worlds with small budgets, when a budget is spent and graph processes have restarted',
 }

@@ -71,6 +71,16 @@ export function drawnRules(chance: Chance): readonly Rule[] {
   return (names.length === 0 ? ['aged'] : names).map((name) => ruleOf(name, chance))
 }
 
+/** No order enforces one about storage, so it is about everything else that was drawn. */
+export function withoutStorage(rule: Rule): Rule {
+  const kinds = rule.match.kinds.filter((each) => !isStorage(each))
+  return { ...rule, match: { ...rule.match, kinds: kinds.length === 0 ? [KINDS[0]] : kinds } }
+}
+
+export function isStorage({ kind }: GroupKind): boolean {
+  return kind === 'PersistentVolume'
+}
+
 function ruleOf(name: string, chance: Chance): Rule {
   const { labels, cases, kind } = SORTS[name]!(chance)
   const kinds = KINDS.filter(() => chance.next() < 0.5)

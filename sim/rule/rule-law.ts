@@ -5,15 +5,17 @@
  * What must stay true: when an object is due is computed anew (testing/model/rule-oracle.ts);
  * nothing here is of the graph.
  *
- * Not here: who enforces rules (person.ts), when that is checked (../check/rule-checkers.ts).
+ * Not here: who enforces rules (person.ts), what became of the policies of a cluster
+ * (policy-history.ts), when that is checked (../check/rule-checkers.ts).
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
-import type { Command } from '../../core/model/command.ts'
+import type { Command, RulePolicy } from '../../core/model/command.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import type { EffectSeen, World } from '../model.ts'
 import { enforcedSinceMs, ruleOf, wasEnforced } from './person.ts'
+import { drawnRule, policyObjection } from './policy-history.ts'
 
 /** From when it is due until it may be deleted; what is said ahead is said before that. */
 export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
@@ -29,6 +31,8 @@ const WINDOW_MS = 30 * 60_000
 
 interface Ruled {
   readonly digest: string
+  /** Null for a rule of the config. */
+  readonly policy: RulePolicy | null
   readonly resourceVersion: string
 }
 
@@ -54,25 +58,57 @@ export function noteCommand(world: World, command: Command): void {
   const { cluster, target, rule } = command
   const known = commandsFor(world, cluster, target.uid)
   if (rule === null) known.isByOwners = true
-  else known.byRule.push({ digest: rule.digest, resourceVersion: target.resourceVersion })
+  else known.byRule.push({ ...rule, resourceVersion: target.resourceVersion })
 }
 
 type Seen = Pick<EffectSeen, 'world' | 'site' | 'acting' | 'before'>
 
 /** The rule by which it is deleted, as it was judged at this version; undefined for by none. */
-export function ruleBehind({ world, site, acting, before }: Seen): Rule | undefined {
+export function ruleBehind(seen: Seen): Rule | undefined {
+  const found = ruledBehind(seen)
+  return found && knownRule(seen.world, found.digest)
+}
+
+function ruledBehind({ world, site, acting, before }: Seen): Ruled | undefined {
   if (acting.request.method !== 'DELETE') return undefined
   const { uid, resourceVersion } = before.metadata
   const { byRule } = commandsFor(world, site.id, uid)
-  const found = byRule.findLast((each) => each.resourceVersion === resourceVersion)
-  return found && ruleOf(world, found.digest)
+  const those = byRule.filter((each) => each.resourceVersion === resourceVersion)
+  // Only a policy has an account.
+  const isByPolicy = accountIn(acting) !== undefined
+  return those.findLast(({ policy }) => (policy !== null) === isByPolicy) ?? those.at(-1)
+}
+
+/** With whose rights it is sent; undefined: with those of the reaper. */
+export function accountIn({ request }: EffectSeen['acting']): string | undefined {
+  return request.headers['impersonate-user']
+}
+
+function knownRule(world: World, digest: string): Rule | undefined {
+  return ruleOf(world, digest) ?? drawnRule(world, digest)
+}
+
+/** Why no policy has it deleted; empty where one does, or it is not deleted by one. */
+export function objectionToPolicy(seen: EffectSeen): string {
+  const { world, site, acting, before } = seen
+  const ruled = ruledBehind(seen)
+  const account = accountIn(acting)
+  if (account === undefined) {
+    const isByPolicy = ruled != null && ruled.policy !== null && !mayBeByOwners(seen)
+    return isByPolicy ? 'it is sent without the account of its policy (I40)' : ''
+  }
+  if (ruled == null || ruled.policy === null) return `no policy has it sent as ${account} (I40)`
+  const { policy, digest } = ruled
+  const { namespace = '' } = before.metadata
+  const { sentMs } = acting
+  return policyObjection({ ...{ world, site, policy, digest, namespace, account }, sentMs })
 }
 
 /** Since when the rule may have had it deleted. */
 export function ruledSinceMs(world: World, cluster: string, before: ApiObject): number {
   const { byRule } = commandsFor(world, cluster, before.metadata.uid)
   const times = byRule.flatMap(({ digest }) => {
-    const rule = ruleOf(world, digest)
+    const rule = knownRule(world, digest)
     return rule === undefined ? [] : (dueMsOf(rule, ruledObject(before)) ?? [])
   })
   return times.length === 0 ? world.time.now() : Math.min(...times)
@@ -84,7 +120,8 @@ export function mayBeByOwners({ world, site, before }: Seen): boolean {
 }
 
 /** Why the rule may not delete it; empty when it may. */
-export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: Rule): string {
+export function objectionTo(seen: EffectSeen, rule: Rule): string {
+  const { world, acting, before, sent } = seen
   const { uid, resourceVersion } = before.metadata
   const { preconditions, propagationPolicy } = sent as DeleteBody
   if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
@@ -96,8 +133,8 @@ export function objectionTo({ world, acting, before, sent }: EffectSeen, rule: R
   if (dueMs === undefined) return `rule ${rule.name} is not about it (I39)`
   const leftMs = dueMs + waitMsOf(rule) - world.time.now()
   if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
-  // What was suspended then may be lost.
-  if (world.hasLostOrders) return ''
+  // A policy is enforced by an annotation (I40). What was suspended then may be lost.
+  if (accountIn(acting) !== undefined || world.hasLostOrders) return ''
   return wasEnforced(world, rule, { atMs: acting.sentMs, slackMs: ORDER_MS })
     ? ''
     : `no order enforces rule ${rule.name} as it decided (I39)`
