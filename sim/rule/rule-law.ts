@@ -69,14 +69,22 @@ export function ruleBehind(seen: Seen): Rule | undefined {
   return found && knownRule(seen.world, found.digest)
 }
 
-function ruledBehind({ world, site, acting, before }: Seen): Ruled | undefined {
+function ruledBehind(seen: Seen): Ruled | undefined {
+  const { world, site, acting, before } = seen
   if (acting.request.method !== 'DELETE') return undefined
   const { uid, resourceVersion } = before.metadata
   const { byRule } = commandsFor(world, site.id, uid)
-  const those = byRule.filter((each) => each.resourceVersion === resourceVersion)
+  const all = byRule.filter((each) => each.resourceVersion === resourceVersion)
   // Only a policy has an account.
   const isByPolicy = accountIn(acting) !== undefined
-  return those.findLast(({ policy }) => (policy !== null) === isByPolicy) ?? those.at(-1)
+  const those = all.filter(({ policy }) => (policy !== null) === isByPolicy)
+  if (!isByPolicy) return those.at(-1) ?? all.at(-1)
+  // One that is edited has several commands: the reaper may know it as it was a moment ago.
+  const permitted = those.filter((each) => objectionToRuled(seen, each) === '')
+  const { propagationPolicy } = JSON.parse(acting.request.body ?? '{}') as DeleteBody
+  const isAsSent = ({ digest }: Ruled): boolean =>
+    knownRule(world, digest)?.propagationPolicy === propagationPolicy
+  return permitted.findLast(isAsSent) ?? permitted.at(-1) ?? those.at(-1) ?? all.at(-1)
 }
 
 /** With whose rights it is sent; undefined: with those of the reaper. */
@@ -90,7 +98,7 @@ function knownRule(world: World, digest: string): Rule | undefined {
 
 /** Why no policy has it deleted; empty where one does, or it is not deleted by one. */
 export function objectionToPolicy(seen: EffectSeen): string {
-  const { world, site, acting, before } = seen
+  const { acting } = seen
   const ruled = ruledBehind(seen)
   const account = accountIn(acting)
   if (account === undefined) {
@@ -98,7 +106,13 @@ export function objectionToPolicy(seen: EffectSeen): string {
     return isByPolicy ? 'it is sent without the account of its policy (I40)' : ''
   }
   if (ruled == null || ruled.policy === null) return `no policy has it sent as ${account} (I40)`
+  return objectionToRuled(seen, ruled)
+}
+
+function objectionToRuled({ world, site, acting, before }: Seen, ruled: Ruled): string {
   const { policy, digest } = ruled
+  const account = accountIn(acting)
+  if (policy === null || account === undefined) return 'it is by no policy (I40)'
   const { namespace = '' } = before.metadata
   const { sentMs } = acting
   return policyObjection({ ...{ world, site, policy, digest, namespace, account }, sentMs })
