@@ -3,7 +3,8 @@
  * among them some that are to be refused, and some whose account may not delete.
  *
  * What must stay true: all it does follows from the fault's own chance, and takes no more than
- * the right to write policies and objects of one namespace; the oracle knows each policy before it is written.
+ * the right to write policies and objects of one namespace; the oracle knows each policy before it
+ * is written.
  *
  * Not here: what a policy may delete (../rule/policy-history.ts), which ones there are
  * (../rule/drawn-policy.ts).

@@ -60,7 +60,7 @@ export function notePolicy(world: World, site: Site, { kind, before, after }: Ef
   const { uid } = (after ?? before)!.metadata
   const versions = past.versions.get(uid) ?? []
   past.versions.set(uid, versions)
-  // What was so between two writes that a restore repeats was so for nobody.
+  // What was so between two writes that a restore repeats was never so.
   if (site.isReplaying && versions.at(-1)?.ms === ms) versions.pop()
   versions.push({ ms, object: after })
 }
