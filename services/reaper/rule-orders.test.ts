@@ -165,6 +165,15 @@ test('what is said since a lost end counts again (F39)', () => {
   equal(because(orders, OLD), '')
 })
 
+test('nor does an older suspension, which would permit other rules again (F39)', () => {
+  const unread = { key: ruleOrderKey('other'), value: GARBAGE }
+  const orders = ordersOf([book(OLD, OTHER), enforce(OLD), suspend(OTHER), unread])
+  orders.obey(entry(suspend(OTHER)), true)
+  match(because(orders, OLD), /cannot be read$/)
+  orders.obey(entry(suspend(OTHER)))
+  equal(because(orders, OLD), '')
+})
+
 test('an older order does not stand for one that could not be read, and was lost (F39)', () => {
   const orders = ordersOf([book(OLD), enforce(OLD), { key: ruleOrderKey('old'), value: GARBAGE }])
   orders.obey(entry(enforce(OLD)), true)

@@ -70,7 +70,7 @@ export class RuleOrders {
       this.#unclear.add(key)
       return
     }
-    if (isCut && this.#permits(record)) return
+    if (isCut && (this.#unclear.has(key) || this.#permits(record))) return
     this.#unclear.delete(key)
     if (key === RULE_BOOK_KEY) this.#book = record?.type === 'RuleBook' ? record.rules : undefined
     else if (record?.type === 'RuleOrder') this.#orders.set(record.name, record)
