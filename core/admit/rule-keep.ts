@@ -9,6 +9,7 @@
  * (judge/absent.ts).
  */
 import { ensureTimer } from '../graph/agenda.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { judgeAgain, setIndexed } from '../graph/rule/keep-index.ts'
 import { nameKind } from '../graph/rule/name-index.ts'
@@ -22,7 +23,7 @@ import { isLeftToRules } from '../judge/verdict.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import { isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 
 /** Before it is decided by what is counted. True: the object is counted otherwise than before. */
 export function countKept(step: Step, { object }: Node, judgement: Judgement): boolean {
@@ -33,10 +34,17 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
   const isLeft = judgement.rule !== null || isLeftToRules(judgement.verdict)
   const isRead = ofKind !== null && isReadFor(object, ofKind)
   const now = graph.state?.now ?? 0
-  const due = isLeft && isRead ? indexed.filter((rule) => isDue(rule, object, now)) : []
+  const isCounted = isLeft && isRead && !goesAnyway(graph, judgement)
+  const due = isCounted ? indexed.filter((rule) => isDue(rule, object, now)) : []
   const rows = due.flatMap((rule) => rowOf(rule, object) ?? [])
   const waits = due.flatMap((rule) => waitsOf(step, rule, object))
   return setIndexed(step, object.uid, { rows, waits })
+}
+
+/** An order has another rule delete it, whatever else is there: it is none of those that stay. */
+function goesAnyway({ enforced }: ClusterFacts, { rule }: Judgement): boolean {
+  if (rule === null || rule.keep !== null || rule.absent !== null) return false
+  return isEnforced(rule, enforced)
 }
 
 /** But for what takes other objects. */

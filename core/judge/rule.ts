@@ -75,12 +75,16 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
 }
 
 /**
- * One that is enforced, and of two the one that deletes first. So one that becomes due later takes
- * over only from one that still waits: never from a command, and no wait begins anew.
+ * One that is enforced; one of the whole cluster, since the account of a namespace's may lack the
+ * right to delete it, and would shield it; and of two the one that deletes first. So among these
+ * one that becomes due later takes over only from one that still waits: never from a command, and
+ * no wait begins anew.
  */
 function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): boolean {
   const [isDone, isOtherDone] = [isEnforced(a.rule, orders), isEnforced(b.rule, orders)]
   if (isDone !== isOtherDone) return isDone
+  const [isBound, isOtherBound] = [boundTo(a.rule) !== '', boundTo(b.rule) !== '']
+  if (isBound !== isOtherBound) return isOtherBound
   return deletedAt(a) < deletedAt(b)
 }
 

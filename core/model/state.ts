@@ -716,7 +716,10 @@ export interface PolicyRule {
 export interface KnownPolicies {
   /** The oldest first. */
   readonly policies: readonly KnownPolicy[]
-  /** Some are left out since there are too many: once one leaves, another one takes its place. */
+  /**
+   * Some are left out: there are too many, or a younger one has the name. Once one leaves they are
+   * looked for.
+   */
   readonly isOver: boolean
 }
 

@@ -29,15 +29,24 @@ export function notePolicy(step: Step, before: ObjectMeta | null, after: ObjectM
   if (object === null || !isPolicyKind(object)) return
   const known = step.graph.clusterRules ?? NONE
   const former = known.policies.find(({ uid }) => uid === object.uid)
-  const next = after === null ? null : policyOf(step, known, after)
-  if (former === undefined && next === null) return
+  const found = after === null ? null : policyOf(step, known, after)
+  const isFormer = found === 'former'
+  const next = isFormer ? null : found
+  if (former === undefined && next === null) {
+    // Should the one that has its name leave, it is looked for.
+    if (isFormer && !known.isOver) {
+      step.graph.setClusterRules({ ...known, isOver: true }, step.at.position)
+    }
+    return
+  }
   if (former !== undefined && next !== null && isSame(former, next)) return
   const others = known.policies.filter(
     ({ uid, rule }) => uid !== object.uid && rule.name !== next?.rule.name,
   )
   const policies = inForce(next === null ? others : [...others, next])
   const isBeyond = next !== null && policies.length <= others.length
-  const isOver = known.isOver || isBeyond
+  const isNamesake = known.policies.length - others.length > (former === undefined ? 0 : 1)
+  const isOver = known.isOver || isBeyond || isFormer || isNamesake
   const isRoom = policies.length < known.policies.length && isOver
   step.graph.setClusterRules({ policies, isOver: isOver && !isRoom }, step.at.position)
   if (isRoom) findOthers(step, object.namespace)
@@ -55,8 +64,15 @@ export function trustPolicy(step: Step, object: ObjectMeta): void {
   if (isPolicyKind(object)) judgeWaiters(step, object)
 }
 
-/** Null where it has no rule that may be in force. */
-function policyOf(step: Step, { policies }: KnownPolicies, object: ObjectMeta): KnownPolicy | null {
+/**
+ * Null where it has no rule that may be in force. `former`: a younger one of its name is known, as
+ * when it was made again before its deletion is reported, or when a restore brings it back.
+ */
+function policyOf(
+  step: Step,
+  { policies }: KnownPolicies,
+  object: ObjectMeta,
+): KnownPolicy | 'former' | null {
   const { uid, namespace, name, version, annotations } = object
   const read = ruleOfPolicy(object)
   if (read === null) return null
@@ -70,11 +86,10 @@ function policyOf(step: Step, { policies }: KnownPolicies, object: ObjectMeta): 
   )
   const since = isAsBefore && former.enforcedAt > 0 ? former.enforcedAt : step.at.timestamp
   const made = ageOf(object)
-  // Made again under its name, before the deletion of the former one is reported.
   const isFormer = policies.some(
     (each) => each.uid !== uid && each.rule.name === rule.name && each.createdAt > made,
   )
-  if (isFormer) return null
+  if (isFormer) return 'former'
   const about = { uid, namespace, name, version, createdAt: made }
   const account = object.projected?.policy?.account ?? ''
   return { ...about, rule, account, enforcedAt: isMeant ? Math.max(1, since) : 0 }

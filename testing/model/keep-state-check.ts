@@ -10,7 +10,7 @@ import { clusterIn, keepGroupKey, keptKey, lastPart, namedKey } from '../../core
 import { rowOf } from '../../core/judge/keep.ts'
 import { relistsAwaited } from '../../core/judge.ts'
 import type { Node } from '../../core/model/node.ts'
-import { rulesOfKind } from '../../core/model/rule/rule.ts'
+import { isEnforced, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { KeepGroup, StateValue } from '../../core/model/state.ts'
 import { dueMsOf } from './rule-oracle.ts'
 import { ruledOf } from './rule-state-check.ts'
@@ -73,7 +73,10 @@ function checkGroup({ newest, count, beyond, upTo, isAgain }: KeepGroup, orders:
   return complaints
 }
 
-/** Whatever is due by a rule that keeps some is counted, where rules decide about it. */
+/**
+ * Whatever is due by a rule that keeps some is counted, where rules decide about it, unless another
+ * one that an order enforces has it deleted anyway.
+ */
 function checkCounted(graph: StateReader, cluster: string, node: Node): string[] {
   const { object, verdict } = node
   const facts = factsOf(graph, cluster)
@@ -81,6 +84,9 @@ function checkCounted(graph: StateReader, cluster: string, node: Node): string[]
   const isLeft = verdict === null || verdict.type === 'keep' || verdict.rule !== null
   if (ofKind === null || !isLeft || object.deletedAt !== null) return []
   if (relistsAwaited(facts, node)?.length !== 0) return []
+  const rule = facts.rules.find(({ name }) => name === verdict?.rule)
+  const isPlain = rule !== undefined && rule.keep === null && rule.absent === null
+  if (isPlain && isEnforced(rule, facts.enforced)) return []
   if ((object.projected?.reads ?? '') !== ofKind.reads.digest) return []
   const held = facts.keeps(object.uid)?.rows ?? []
   return ofKind.indexed.flatMap((rule) => {

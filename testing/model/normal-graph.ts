@@ -46,7 +46,7 @@ function normalValue(value: StateValue): unknown {
     case 'RuleRun':
       return [value.digest, value.due, value.because, value.heldIn.map((it) => it.because)]
     case 'ClusterRules':
-      return [value.uids, value.isOver]
+      return value.uids
     case 'PolicyRule':
       return [value.policy.rule, value.policy.enforcedAt > 0]
     case 'KeepGroup':
