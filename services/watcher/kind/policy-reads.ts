@@ -20,15 +20,17 @@ import { ageOf, inForce, ruleOfPolicy } from '../../../core/model/rule/policy-in
 import type { KindReads, Rule } from '../../../core/model/rule/rule.ts'
 import type { Cluster, Resource, WatchEvent } from '../../../ports/cluster.ts'
 import { allReadsIn, kindDigest, type Projection } from '../../../ports/record/projection.ts'
+import { POLICY_VERSION, policyResource } from '../../../ports/rule/policy-kind.ts'
 import { type KindKey, kindKey } from './catalog.ts'
 
 export const POLICY_RESOURCES: readonly Resource[] = [
   {
-    ...{ ...POLICY_KIND, version: 'v1alpha1', resource: 'cleanuppolicies' },
+    ...{ ...POLICY_KIND, version: POLICY_VERSION, resource: policyResource(POLICY_KIND.kind) },
     scope: 'Namespaced',
   },
   {
-    ...{ ...CLUSTER_POLICY_KIND, version: 'v1alpha1', resource: 'clustercleanuppolicies' },
+    ...{ ...CLUSTER_POLICY_KIND, version: POLICY_VERSION },
+    resource: policyResource(CLUSTER_POLICY_KIND.kind),
     scope: 'Cluster',
   },
 ]
