@@ -22,7 +22,10 @@ until kinfold tree deploy/web -n shop --cluster north --data "$data" 2>/tmp/tree
   sleep 1
 done
 url=$(node -p 'JSON.parse(require("node:fs").readFileSync(process.argv[1])).url' "$data/http.json")
-node /opt/kinfold/cli/ready.ts "$url" || exit 2
+until node /opt/kinfold/cli/ready.ts "$url" >/tmp/ready.log 2>&1; do
+  kill -0 $pid || { cat /tmp/play.log /tmp/ready.log; exit 2; }
+  sleep 1
+done
 kill -TERM $pid
 wait $pid
 `
