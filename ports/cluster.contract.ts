@@ -592,6 +592,20 @@ function projects(given: Given): void {
     return await current(given(), { name })
   }
 
+  test('to one apart from another what it projects itself', async () => {
+    await projecting(async (cluster) => {
+      const made = await colored('apart')
+      const { cluster: shared } = given()
+      const apart = shared.apart()
+      equal((await current({ ...given(), cluster: apart }, made)).projected?.reads, 'colors')
+      apart.project(MARKED)
+      equal((await current({ ...given(), cluster: apart }, made)).projected, null)
+      equal((await current(given(), made)).projected?.reads, 'colors')
+      await apart[Symbol.asyncDispose]()
+      equal((await current({ ...given(), cluster }, made)).name, 'apart')
+    })
+  })
+
   test('the fields and labels that rules read, alike in every answer', async () => {
     await projecting(async (cluster) => {
       const made = await colored('colored')

@@ -215,6 +215,11 @@ export interface Cluster extends AsyncDisposable {
    * asked for before, has no `projected`.
    */
   project(projection: Projection): void
+  /**
+   * The same cluster over the same connections, with a projection of its own: a watcher and a
+   * reaper of one process each read what they need. Closing it closes nothing.
+   */
+  apart(): Cluster
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>

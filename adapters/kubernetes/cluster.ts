@@ -103,6 +103,7 @@ export function openCluster(options: ClusterOptions): Cluster {
 
 class HttpCluster implements Cluster {
   readonly name: string
+  readonly #options: ClusterOptions
   readonly #exchange: Exchange
   readonly #reading: Reading
   #projection: Projection
@@ -116,6 +117,7 @@ class HttpCluster implements Cluster {
   constructor(options: ClusterOptions) {
     const { name, exchange, clock = { now: Date.now }, random = { next: Math.random } } = options
     this.name = name
+    this.#options = options
     this.#exchange = exchange
     this.#compiler =
       options.policyContent === undefined ? {} : { policyContent: options.policyContent }
@@ -140,6 +142,14 @@ class HttpCluster implements Cluster {
 
   project(projection: Projection): void {
     this.#projection = { ...projection, ...this.#compiler }
+  }
+
+  apart(): Cluster {
+    const request: Exchange['request'] = (...asked) => this.#exchange.request(...asked)
+    const lent = { request, [Symbol.asyncDispose]: async () => undefined }
+    const apart = new HttpCluster({ ...this.#options, exchange: lent })
+    apart.#projection = this.#projection
+    return apart
   }
 
   async identify(signal: AbortSignal): Promise<ClusterId> {

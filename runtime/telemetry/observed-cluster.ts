@@ -70,6 +70,7 @@ export function observedCluster(
   return {
     name: cluster.name,
     project: (projection) => cluster.project(projection),
+    apart: () => observedCluster(cluster.apart(), monotonicMs, observe),
     identify: (signal) => cluster.identify(signal),
     discover: (signal) => cluster.discover(signal),
     list: (...asked) => cluster.list(...asked),

@@ -105,7 +105,9 @@ class OneCluster implements Site {
   /** When a call last had no answer, or the server reported a failure of its own. Monotonic. */
   #troubledMs: number
 
-  constructor(parts: SiteParts) {
+  constructor(given: SiteParts) {
+    // Its watcher in the same process reads objects with other fields.
+    const parts = { ...given, cluster: given.cluster.apart() }
     const { id, cluster, clock, random, config, archive, compile } = parts
     const throttle = new Throttle(config)
     const onTrouble = (): void => {
