@@ -4,8 +4,9 @@
  *
  * What must stay true: each cause is counted, so that nothing is forgiven by a factor. Causes are
  * effects on the object, on owners that it named and on dependents that named it (a waiting owner
- * is judged when the last of them goes), and results of commands about it. A version that is
- * published again (a relist, a restart, a fault of the log) costs nothing in `events`.
+ * is judged when the last of them goes), results of commands about it, and what a faulty list makes
+ * of it: it is lost from the graph, and comes back. A version that is published again (a relist, a
+ * restart, a fault of the log) costs nothing in `events`.
  *
  * Not here: work and waits, in references and records (cost-checkers.ts).
  */
@@ -47,6 +48,8 @@ interface Cost {
   bytes: number
   /** Results of commands about it. */
   results: number
+  /** How often it left the graph. */
+  departures: number
   /**
    * Uids of objects that it named at some time, or that named it: an owner waits for its
    * dependents.
@@ -62,8 +65,10 @@ const costs = new WeakMap<object, Map<string, Cost>>()
 function costOf({ broker }: World, key: string): Cost {
   const all = costs.get(broker.log) ?? new Map<string, Cost>()
   costs.set(broker.log, all)
-  const none = { bytes: 0, results: 0, related: new Set<string>(), versions: new Set<string>() }
-  const cost = all.get(key) ?? none
+  const cost = all.get(key) ?? {
+    ...{ bytes: 0, results: 0, departures: 0 },
+    ...{ related: new Set<string>(), versions: new Set<string>() },
+  }
   all.set(key, cost)
   return cost
 }
@@ -78,7 +83,11 @@ function objectionTo(world: World, topic: Topic, record: Produced): string {
   const cost = costOf(world, `${cluster}/${uid}`)
   if (topic === 'events' && isOld(world, cluster, record, cost)) return ''
   cost.bytes += Buffer.byteLength(record.key) + (record.value?.byteLength ?? 0)
-  let causes = sent.effects + cost.results
+  if (topic === 'changelog' && record.value === null && record.key.startsWith('node/')) {
+    cost.departures += 1
+  }
+  // It left, and is or was there again.
+  let causes = sent.effects + cost.results + 2 * cost.departures
   for (const each of cost.related) causes += site.sent.get(each)?.effects ?? 0
   const allowed = FOR_A_BYTE * sent.bytes + FOR_A_CAUSE * causes
   const name = `${site.name} ${uid}`
