@@ -9,8 +9,10 @@
  * Not here: what is refused (ports/rule), the rights of Kinfold itself
  * (cli/setup/role-manifest.ts).
  */
+
+import { policyResource } from '../core/model/rule/annotate.ts'
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../core/model/rule/policy-content.ts'
-import { POLICY_GROUP, POLICY_VERSION, policyResource } from '../ports/rule/policy-kind.ts'
+import { POLICY_GROUP, POLICY_VERSION } from '../ports/rule/policy-kind.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -2,8 +2,9 @@
  * What `kinfold rules` prints. What must stay true: what holds objects is said beside how many, and
  * each rule with the command that changes that.
  */
+
+import { annotateCommand } from '../../core/model/rule/annotate.ts'
 import { shellWord } from '../../core/model/text.ts'
-import { annotateCommand } from '../../ports/rule/policy-kind.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import type {
   RuleDocument as Rule,

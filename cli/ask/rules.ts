@@ -9,8 +9,8 @@
  * no running Kinfold (offline/rules.ts).
  */
 import type { Command } from 'commander'
+import { annotateCommand } from '../../core/model/rule/annotate.ts'
 import { shellWord } from '../../core/model/text.ts'
-import { annotateCommand } from '../../ports/rule/policy-kind.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { RulePlan } from '../answer.ts'
 import { bad } from '../config/setting.ts'

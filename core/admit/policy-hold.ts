@@ -11,8 +11,9 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import { policyWith } from '../graph/rule/cluster-rules.ts'
 import type { GroupKind } from '../model/object.ts'
+import { annotateCommand } from '../model/rule/annotate.ts'
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
-import { boundTo, digestOf, type Rule } from '../model/rule/rule.ts'
+import { digestOf, type Rule } from '../model/rule/rule.ts'
 import type { KnownPolicy } from '../model/state.ts'
 import { shellWord } from '../model/text.ts'
 
@@ -43,12 +44,8 @@ function kindOf({ namespace }: KnownPolicy): GroupKind {
 
 /** The command by which a person has a rule carried out, as it is. */
 export function enforceText(rule: Rule): string {
-  const [, name] = rule.name.split('/')
-  if (name === undefined) return `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
-  const namespace = boundTo(rule)
-  const object =
-    namespace === '' ? `clustercleanuppolicy ${name}` : `cleanuppolicy ${name} -n ${namespace}`
-  return `"kubectl annotate --overwrite ${object} kinfold.dev/enforce=${digestOf(rule)}"`
+  if (rule.name.includes('/')) return `"${annotateCommand(rule.name, digestOf(rule))}"`
+  return `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
 }
 
 /** The same where it is carried out, and something holds all of it. */

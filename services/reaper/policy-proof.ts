@@ -11,6 +11,7 @@
  * server decides.
  */
 import type { Command, CommandRule, RulePolicy, Target } from '../../core/model/command.ts'
+import { policyResource } from '../../core/model/rule/annotate.ts'
 import { ENFORCE_ANNOTATION, type PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { digestOf } from '../../core/model/rule/rule.ts'
@@ -18,7 +19,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { ReadAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
 import type { CompileExpression } from '../../ports/expression.ts'
 import { policyContent } from '../../ports/rule/policy-content.ts'
-import { POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
+import { POLICY_GROUP } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
 import { NO_OUTCOMES, type PolicyOutcomes } from './policy-status.ts'
 

@@ -10,8 +10,9 @@
  * carried out (policy-proof.ts).
  */
 import type { Target } from '../../core/model/command.ts'
+import { annotateCommand, policyResource } from '../../core/model/rule/annotate.ts'
 import type { PolicyStatus } from '../../ports/record/service-record.ts'
-import { annotateCommand, POLICY_GROUP, policyResource } from '../../ports/rule/policy-kind.ts'
+import { POLICY_GROUP } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
 
 /** What a reaper has seen of a policy since its status was written last. */

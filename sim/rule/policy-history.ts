@@ -10,9 +10,10 @@
  */
 import type { ApiObject, Effect } from '../../adapters/memory/api-server.ts'
 import type { RulePolicy } from '../../core/model/command.ts'
+import { policyResource } from '../../core/model/rule/annotate.ts'
 import { ENFORCE_ANNOTATION, POLICY_KIND } from '../../core/model/rule/policy-content.ts'
 import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
-import { POLICY_VERSION, policyResource } from '../../ports/rule/policy-kind.ts'
+import { POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
 import type { World } from '../model.ts'
 import type { Site } from '../site.ts'
 import type { DrawnPolicy, PolicyPlace } from './drawn-policy.ts'

@@ -81,7 +81,7 @@ suite('the client', () => {
         // One sentence says who deleted an object, here and on the page.
         ...['web/base/text.ts', 'web/deletion-text.ts'],
         // How kubectl enforces a policy of a cluster.
-        ...['core/model/rule/policy-content.ts', 'ports/rule/policy-kind.ts'],
+        ...['core/model/rule/policy-content.ts', 'core/model/rule/annotate.ts'],
       ],
     )
     const packages = bundle.inputs.map((path) => /^node_modules\/([^/]+)/.exec(path)?.[1])

@@ -8,9 +8,9 @@
  * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
  */
 import { readFinalizerSubject } from '../../../core/admit/finalizer-order.ts'
+import { annotateCommand } from '../../../core/model/rule/annotate.ts'
 import { readSubject } from '../../../core/model/subject.ts'
 import { voidSubject } from '../../../ports/record/void-subject.ts'
-import { annotateCommand } from '../../../ports/rule/policy-kind.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import { VERBS, type Verb } from '../api/promise.ts'
 

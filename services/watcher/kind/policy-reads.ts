@@ -11,6 +11,7 @@
  */
 import type { GroupKind, ObjectMeta, Uid } from '../../../core/model/object.ts'
 import { compareVersions } from '../../../core/model/object.ts'
+import { policyResource } from '../../../core/model/rule/annotate.ts'
 import {
   CLUSTER_POLICY_KIND,
   isPolicyKind,
@@ -20,7 +21,7 @@ import { ageOf, inForce, ruleOfPolicy } from '../../../core/model/rule/policy-in
 import type { KindReads, Rule } from '../../../core/model/rule/rule.ts'
 import type { Cluster, Resource, WatchEvent } from '../../../ports/cluster.ts'
 import { allReadsIn, kindDigest, type Projection } from '../../../ports/record/projection.ts'
-import { POLICY_VERSION, policyResource } from '../../../ports/rule/policy-kind.ts'
+import { POLICY_VERSION } from '../../../ports/rule/policy-kind.ts'
 import { type KindKey, kindKey } from './catalog.ts'
 
 export const POLICY_RESOURCES: readonly Resource[] = [
