@@ -10,6 +10,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade, PRESET_NAMES, type PresetName } from './cascade.ts'
+import { benchCrowd, type CrowdOptions } from './crowd.ts'
 import { benchFanout } from './fanout.ts'
 import { benchFirstList, type FirstListOptions } from './first-list.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
@@ -58,6 +59,16 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     presets: PRESET_NAMES,
     run: ({ dependents = 0, rounds = 0, warm = 0, samples = 0 }, policy, preset) =>
       benchCascade({ dependents, rounds, warm, samples }, policy, preset),
+  },
+  crowd: {
+    says: 'many clusters over Kafka: what a silent one costs, events of all, and one process killed',
+    options: {
+      ...{ clusters: 1_000, objects: 1_000, partitions: 24, processes: 3 },
+      ...{ silent: 60, events: 100_000 },
+    },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchCrowd(options as CrowdOptions),
   },
   fanout: {
     says: 'one owner of very many in the playground: stalls and memory of Kinfold',

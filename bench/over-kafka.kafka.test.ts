@@ -5,6 +5,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingKafka } from '../testing/kafka/jars.ts'
+import { benchCrowd } from './crowd.ts'
 import { benchFold } from './fold.ts'
 import { benchRestore } from './restore.ts'
 import { print } from './rig/report.ts'
@@ -29,6 +30,14 @@ suite('the benchmarks over Kafka', { skip: skip ?? false }, () => {
       [4, 4],
     )
     ok(print(report).includes('| Kafka, 2 partitions '))
+  })
+
+  test('many clusters are folded by some processes, and answer when one is killed', async () => {
+    const small = { clusters: 6, objects: 20, partitions: 2, processes: 2, silent: 1, events: 60 }
+    const report = await benchCrowd(small)
+    const { memory } = report.measured as { memory: readonly number[] }
+    equal(memory.length, 2)
+    ok(print(report).includes('one process killed'))
   })
 
   test('both ways of folding fold all events, and who only writes takes all', async () => {

@@ -1,0 +1,357 @@
+/**
+ * Many clusters over one real Kafka and some graph processes: what a silent cluster costs, how many
+ * ownership events all of them together take, and how long it takes until every cluster answers
+ * again when a process is killed.
+ *
+ * What must stay true: the processes are `kinfold graph` as it is; the events of a cluster are what
+ * its watcher publishes, in appends of their own. No API server, watcher or reaper runs: those cost
+ * what first-list.ts, memory.ts and cascade.ts say.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { KafkaLog } from '../adapters/kafka/log.ts'
+import type { LoggedEvent } from '../core/model/event.ts'
+import type { ClusterId } from '../core/model/object.ts'
+import type { Topic } from '../ports/log.ts'
+import { giveOrder } from '../services/graph/fold/order.ts'
+import { ServiceProcess } from '../testing/process/kinfold-services.ts'
+import { assign } from '../testing/rig/task-rig.ts'
+import {
+  codec,
+  everyPartition,
+  type Field,
+  record,
+  say,
+  startField,
+  type Turn,
+} from './rig/kafka-field.ts'
+import { beginning, CLUSTER, Ownership, POLICY, pulse, type Told } from './rig/ownership.ts'
+import { cpuSeconds, memoryOf } from './rig/process-usage.ts'
+import { machine, type Report, rounded, type Table } from './rig/report.ts'
+
+export interface CrowdOptions extends Readonly<Record<string, number>> {
+  readonly clusters: number
+  /** Of each cluster. */
+  readonly objects: number
+  readonly partitions: number
+  readonly processes: number
+  /** Seconds in which nothing happens but heartbeats. */
+  readonly silent: number
+  /** Of all clusters together, once they are no longer silent. */
+  readonly events: number
+}
+
+/** What graph processes and broker have used until a moment, and what is on the log by then. */
+interface Look {
+  readonly atMs: number
+  readonly graphCpu: number
+  readonly brokerCpu: number
+  readonly offsets: Readonly<Record<string, number>>
+}
+
+interface Spell {
+  readonly from: Look
+  readonly to: Look
+}
+
+const HEARTBEAT_MS = 5_000
+/** Of one cluster in one append. */
+const CHUNK = 500
+/** Appends under way at once. */
+const APPENDS = 64
+/** Objects of a cluster that come and go while it is not silent. */
+const LIVING = 20
+const LOOK_MS = 200
+const SHOWN: readonly Topic[] = ['events', 'changelog', 'history', 'lineage', 'commands', 'former']
+
+export async function benchCrowd(options: CrowdOptions): Promise<Report> {
+  await using field = await startField()
+  await using turn = await field.turn('crowd', options.partitions)
+  const crowd = new Crowd(turn.log, options)
+  await using group = new Graphs(field, turn, options)
+  await crowd.appear()
+  say('the clusters are on the log')
+  const now = async (): Promise<Look> => await look(field, turn.log, group)
+  const spell = async (work: () => Promise<void>): Promise<Spell> => {
+    const from = await now()
+    await work()
+    return { from, to: await now() }
+  }
+  const first = await spell(async () => {
+    await group.start()
+    await group.folded(turn.log)
+    await answered(group.running, crowd.names)
+  })
+  say('all clusters are folded and answer')
+  const beat = crowd.beating()
+  const silent = await spell(() => delay(options.silent * 1_000))
+  say('no longer silent')
+  const busy = await spell(async () => {
+    await crowd.act(options.events)
+    await group.folded(turn.log)
+  })
+  const memory = group.running.map(({ pid }) => rounded(memoryOf(pid).residentMb))
+  const [killed] = group.running
+  const beganMs = performance.now()
+  await killed?.kill()
+  await answered(group.running, crowd.names)
+  const againMs = performance.now() - beganMs
+  await beat.stop()
+  const rows = [
+    ['all folded the first time, and each cluster answers: s', rounded(secondsOf(first), 1)],
+    ['MB of each graph process', memory.join(', ')],
+    ['one process killed: all clusters answer again after s', rounded(againMs / 1_000, 1)],
+  ]
+  return {
+    ...{ bench: 'crowd', options, machine: machine() },
+    tables: [costs(options, silent, busy), { title: 'And', columns: ['', ''], rows }],
+    measured: { first, silent, busy, memory, againMs },
+  }
+}
+
+/** What the watchers of so many clusters publish. */
+class Crowd {
+  readonly names: readonly string[]
+  readonly #log: KafkaLog
+  readonly #options: CrowdOptions
+  readonly #lives: readonly Ownership[]
+
+  constructor(log: KafkaLog, options: CrowdOptions) {
+    this.#log = log
+    this.#options = options
+    const numbers = everyPartition(options.clusters, (number) => number)
+    this.names = numbers.map((number) => `crowd-${number}`)
+    this.#lives = numbers.map(() => new Ownership(1, 2, LIVING))
+  }
+
+  /** Each cluster is watched, and its objects are there; one family is for questions. */
+  async appear(): Promise<void> {
+    const all = everyPartition(this.#options.partitions, (partition) => partition)
+    await giveOrder(this.#log, codec, POLICY, all)
+    await this.#each(async (number) => {
+      await assign(this.#log, clusterOf(number), number % this.#options.partitions)
+      await this.#append(number, beginning())
+      const steady = [...new Ownership(0, 2, 1).family()]
+      await this.#tell(number, steady)
+      const lives = this.#lives[number]
+      for (let left = this.#options.objects - steady.length; left > 0; ) {
+        const told: Told[] = []
+        while (told.length < Math.min(left, CHUNK)) told.push(...(lives?.family() ?? []))
+        await this.#tell(number, told)
+        left -= told.length
+      }
+    })
+  }
+
+  /** Until it is told to stop. */
+  beating(): { stop(): Promise<void> } {
+    const stop = new AbortController()
+    const beating = (async () => {
+      while (!stop.signal.aborted) {
+        const beganMs = performance.now()
+        await this.#each((number) => this.#append(number, [pulse()]))
+        const restMs = Math.max(0, HEARTBEAT_MS - (performance.now() - beganMs))
+        await delay(restMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      }
+    })()
+    return {
+      stop: async () => {
+        stop.abort()
+        await beating
+      },
+    }
+  }
+
+  /** As many of each cluster. */
+  async act(events: number): Promise<void> {
+    const share = Math.ceil(events / this.#options.clusters)
+    await this.#each(async (number) => {
+      const lives = this.#lives[number]
+      const told = everyPartition(share, () => lives?.next()).flatMap((each) => each ?? [])
+      for (let from = 0; from < told.length; from += CHUNK) {
+        await this.#tell(number, told.slice(from, from + CHUNK))
+      }
+    })
+  }
+
+  async #each(work: (number: number) => Promise<void>): Promise<void> {
+    const numbers = this.names.keys()
+    const taking = async (): Promise<void> => {
+      for (const number of numbers) await work(number)
+    }
+    await Promise.all(everyPartition(APPENDS, taking))
+  }
+
+  async #tell(number: number, told: readonly Told[]): Promise<void> {
+    await this.#write(
+      number,
+      told.map(({ home, event }) => [home, event] as const),
+    )
+  }
+
+  async #append(number: number, events: readonly LoggedEvent[]): Promise<void> {
+    await this.#write(
+      number,
+      events.map((event) => [`${CLUSTER}/`, event] as const),
+    )
+  }
+
+  /** Of this cluster, whatever cluster they were made for. */
+  async #write(
+    number: number,
+    events: readonly (readonly [home: string, event: LoggedEvent])[],
+  ): Promise<void> {
+    const cluster = clusterOf(number)
+    const records = events.map(([home, event]) => {
+      const own = { ...event, cluster } as LoggedEvent
+      const named = own.type === 'WatcherStarted' ? { ...own, name: this.names[number] ?? '' } : own
+      return record(home.replace(CLUSTER, cluster), named)
+    })
+    await this.#log.append('events', number % this.#options.partitions, records)
+  }
+}
+
+function clusterOf(number: number): ClusterId {
+  return `${number.toString(16).padStart(8, '0')}${CLUSTER.slice(8)}`
+}
+
+/** `kinfold graph`, so many times. */
+class Graphs implements AsyncDisposable {
+  readonly #all: readonly ServiceProcess[]
+
+  constructor({ brokers }: Field, { application, directory }: Turn, options: CrowdOptions) {
+    const { partitions, processes } = options
+    this.#all = everyPartition(processes, (number) => {
+      const shared = { brokers, application, partitions, folder: directory, kubeconfig: '' }
+      return new ServiceProcess('graph', number, { ...shared, each: processes, standbys: 1 })
+    })
+  }
+
+  get running(): readonly ServiceProcess[] {
+    return this.#all.filter(({ isRunning }) => isRunning)
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#all.map((each) => each.start()))
+    await Promise.all(this.#all.map((each) => each.ready()))
+  }
+
+  /** All that is on the log by now. */
+  async folded(log: KafkaLog): Promise<void> {
+    const ends = await endsOf(log, 'events')
+    for (;;) {
+      const texts = await Promise.all(
+        this.running.map(async (each) => await (await each.ask('/metrics')).text()),
+      )
+      const positions = positionsIn(texts)
+      if (ends.every((end, partition) => (positions.get(partition) ?? 0) >= end)) return
+      await delay(LOOK_MS)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#all.map((each) => each.kill()))
+  }
+}
+
+/** The position of each partition, as metrics have it. */
+function positionsIn(texts: readonly string[]): ReadonlyMap<number, number> {
+  const positions = new Map<number, number>()
+  for (const text of texts) {
+    for (const [, labels = '', value] of text.matchAll(
+      /^kinfold_replay_position\{(.*)\} (\d+)/gm,
+    )) {
+      const partition = Number(/partition="(\d+)"/.exec(labels)?.[1])
+      positions.set(partition, Math.max(Number(value), positions.get(partition) ?? 0))
+    }
+  }
+  return positions
+}
+
+/** A family of each cluster is asked for, of the processes in turn, until each was answered. */
+async function answered(
+  processes: readonly ServiceProcess[],
+  names: readonly string[],
+): Promise<void> {
+  const [owner] = new Ownership(0, 2, 1).family()
+  if (owner?.event.type !== 'ObjectAdded') throw new Error('a family begins with its owner')
+  const { name, namespace } = owner.event.object
+  const left = [...names.keys()]
+  const asking = async (): Promise<void> => {
+    for (let number = left.pop(); number !== undefined; number = left.pop()) {
+      const query = new URLSearchParams({ kind: 'pod', namespace, name: `${name}-1` })
+      query.set('cluster', names[number] ?? '')
+      const asked = processes[number % processes.length]
+      const status = await asked?.ask(`/v1/tree?${query}`).then(
+        async (response) => {
+          await response.body?.cancel()
+          return response.status
+        },
+        () => 0,
+      )
+      if (status === 200) continue
+      left.unshift(number)
+      await delay(LOOK_MS)
+    }
+  }
+  await Promise.all(everyPartition(ASKERS, asking))
+}
+
+const ASKERS = 8
+
+async function look(field: Field, log: KafkaLog, graphs: Graphs): Promise<Look> {
+  const offsets = await Promise.all(
+    SHOWN.map(async (topic) => {
+      const ends = await endsOf(log, topic)
+      return [topic, ends.reduce((sum, end) => sum + end, 0)] as const
+    }),
+  )
+  return {
+    atMs: performance.now(),
+    graphCpu: graphs.running.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0),
+    brokerCpu: field.brokerCpuSeconds(),
+    offsets: Object.fromEntries(offsets),
+  }
+}
+
+async function endsOf(log: KafkaLog, topic: Topic): Promise<readonly number[]> {
+  const bounds = everyPartition(log.partitions(topic), (partition) => log.bounds(topic, partition))
+  return (await Promise.all(bounds)).map(({ end }) => Number(end))
+}
+
+function costs({ clusters, events }: CrowdOptions, silent: Spell, busy: Spell): Table {
+  const perCluster = (used: number): number =>
+    rounded((used / secondsOf(silent) / clusters) * 1_000, 3)
+  const perEvent = (used: number): number => rounded((used / events) * 1e6, 1)
+  return {
+    title: 'A silent cluster each second, and an ownership event of all clusters together',
+    columns: ['', 'silent', 'an event'],
+    rows: [
+      [
+        'CPU of the graph, ms and µs',
+        perCluster(silent.to.graphCpu - silent.from.graphCpu),
+        perEvent(busy.to.graphCpu - busy.from.graphCpu),
+      ],
+      [
+        'CPU of the broker, ms and µs',
+        perCluster(silent.to.brokerCpu - silent.from.brokerCpu),
+        perEvent(busy.to.brokerCpu - busy.from.brokerCpu),
+      ],
+      [
+        'offsets, markers of transactions included',
+        rounded(offsetsOf(silent) / secondsOf(silent) / clusters, 2),
+        rounded(offsetsOf(busy) / events, 2),
+      ],
+      ['events a second', '', rounded(events / secondsOf(busy))],
+    ],
+  }
+}
+
+function secondsOf({ from, to }: Spell): number {
+  return (to.atMs - from.atMs) / 1_000
+}
+
+function offsetsOf({ from, to }: Spell): number {
+  return SHOWN.reduce((sum, topic) => {
+    return sum + (to.offsets[topic] ?? 0) - (from.offsets[topic] ?? 0)
+  }, 0)
+}
