@@ -49,6 +49,8 @@ export class FaultyProxy implements AsyncDisposable {
   methods: RegExp = /./
   /** How often each was done to which method; `GET` includes lists and watches. */
   readonly done: Map<`${string} ${Fault}`, number> = new Map()
+  /** `METHOD path` of the writes that got a fault. */
+  readonly spoiled: Set<string> = new Set()
   /** Requests by `METHOD resource[/subresource]`; a GET is GET, LIST or WATCH. */
   readonly requests: Map<string, number> = new Map()
   #options: ProxyOptions
@@ -108,6 +110,7 @@ export class FaultyProxy implements AsyncDisposable {
     const fault = chance.pick(this.faults)
     const key = `${request.method ?? ''} ${fault}` as const
     this.done.set(key, (this.done.get(key) ?? 0) + 1)
+    if (request.method !== 'GET') this.spoiled.add(`${request.method} ${request.url}`)
     switch (fault) {
       case 'throttled':
         return answer(response, 429, TOO_MANY, { 'retry-after': '1' })
@@ -147,7 +150,8 @@ export class FaultyProxy implements AsyncDisposable {
       ...(method !== undefined && { method }),
     })
     forwarded.once('response', resolve)
-    forwarded.once('error', reject)
+    // Of a server that is killed there can be a second one, after its answer began.
+    forwarded.on('error', reject)
     // A watch that its client gives up ends at the server, too.
     response.once('close', () => forwarded.destroy())
     forwarded.end(body)
