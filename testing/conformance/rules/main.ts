@@ -36,7 +36,7 @@ function shownReport(report: RuleTwinsReport): string[] {
   return [
     `${job((each) => each.jobs)} Jobs, ${job((each) => each.expired)} expired, ${job((each) => each.raced)} ${raced}`,
     `  ${job(({ late }) => late.length)} deleted by upstream after their longer TTL was accepted, by Kinfold none`,
-    `  ${job(({ left }) => left.length)} deleted by both whose pods upstream has not collected within a minute`,
+    `  ${job(({ left }) => left.length)} deleted by both whose pods upstream has not collected by then`,
     `${token((each) => each.tokens)} bootstrap tokens, ${token((each) => each.expired)} expired, ${token((each) => each.raced)} ${raced}`,
     `  ${token(({ late }) => late.length)} deleted by upstream after their longer expiration was accepted, by Kinfold none`,
     `  ${token(({ left }) => left.length)} left by upstream after one DELETE had failed, until they were touched`,

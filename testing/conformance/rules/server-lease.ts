@@ -42,7 +42,7 @@ export const LEASE: Kind = kind('coordination.k8s.io/v1', 'Lease', 'leases')
 export const IDENTITY = 'apiserver.kubernetes.io/identity'
 export const HOUR_S = 3_600
 const OF_A_SEED = 5
-const RENEWED_S = [-2 * HOUR_S, -HOUR_S - 5, -1, -1, 0, 0, HOUR_S] as const
+const RENEWED_S = [-2 * HOUR_S, -2 * HOUR_S, -HOUR_S - 5, -1, -1, 0, 0, HOUR_S] as const
 const DURATIONS_S = [1, 2, 3, HOUR_S, HOUR_S] as const
 /** A part of the seconds of a renewal, as API servers write it. */
 const MICRO = '123456Z'
@@ -51,11 +51,11 @@ export function drawnLeases(seed: number): readonly DrawnLease[] {
   const chance = seeded(seed)
   return Array.from({ length: OF_A_SEED }, (_, index) => ({
     name: `apiserver-${seed}-${index}`,
-    as: chance.pick(['server', 'server', 'server', 'other', 'elsewhere'] as const),
+    as: chance.pick(['server', 'server', 'server', 'server', 'other', 'elsewhere'] as const),
     renewedS: chance.next() < 0.08 ? null : chance.pick(RENEWED_S),
     durationS: chance.next() < 0.08 ? null : chance.pick(DURATIONS_S),
     isHeld: chance.next() < 0.1,
-    next: chance.pick(['stays', 'stays', 'is renewed', 'is made again'] as const),
+    next: chance.pick(['stays', 'stays', 'stays', 'is renewed', 'is made again'] as const),
     aroundDueMs: chance.below(200) - 150,
   }))
 }

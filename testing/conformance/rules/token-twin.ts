@@ -47,8 +47,11 @@ interface Acting extends TokenTwinOptions {
   readonly left: Map<Slot, string>
 }
 
-/** A difference that lasts this long is one. */
-const EQUAL_WITHIN_MS = 60_000
+/**
+ * A difference that lasts this long is one: where connections break again and again, client-go
+ * waits up to a minute before it watches again.
+ */
+const EQUAL_WITHIN_MS = 150_000
 const LOOK_EVERY_MS = 1_000
 /** A deletion by hand so soon after or before the expiry may come first or not. */
 const RACE_AFTER_MS = 5_000
