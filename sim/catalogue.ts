@@ -27,7 +27,7 @@ export const SAFETY: Rows = {
   I12: 'Unless the mode is `enforce`, no object changes. Calls that `dry-run` makes are dry runs of the API server.',
   I13: 'Two seconds after a pause is on the log no mutating call is sent any more.',
   I39: 'A rule deletes an object only if that object, at just the version that was judged, is due by it, has been for as long as the rule demands, and an order enforces the rule as it decided; two seconds after the order is taken back nothing is sent. Of what becomes due within an hour it deletes no more than its limit. The graph has of each object what rules read of it, and when faults stop, what is due is deleted, unless the graph says what holds it.',
-  I40: 'A CleanupPolicy deletes only objects of its own namespace, only by the rights of its own account, and only while it exists there, is not refused, and its annotation enforces the rule that its spec is; five seconds after that ends nothing is sent.',
+  I40: 'A CleanupPolicy deletes only objects of its own namespace, only by the rights of its own account (a ClusterCleanupPolicy without one: by those of the reaper), and only while it exists there, is not refused, and its annotation enforces the rule that its spec is; five seconds after that ends nothing is sent.',
   I14: 'Where archiving is on, the object is in the archive before its DELETE takes effect.',
 }
 
@@ -189,6 +189,10 @@ export const EXPECTED: Rows = {
   protect: 'Protected objects stay.',
   policy:
     'Only what is due in that namespace by a policy as it is enforced is deleted, by its account (I40).',
+  'cluster policy':
+    'Only what is due by a policy as it is enforced is deleted, by its account, or by the reaper where it has none (I40).',
+  'cluster policy rule':
+    'It is deleted once, by the account that the policy names, or by the reaper.',
   'policy rule': 'It is deleted once, by the rights of the account that the policy names.',
   'policy forbidden': 'It stays, and is tried again after growing waits.',
   rule: 'It is deleted once, at the version that was judged.',

@@ -93,6 +93,8 @@ const RULED = 0.25
  * the config can all be enforced.
  */
 export const POLICED_FROM = 120_000
+/** From here on who administers a cluster writes ClusterCleanupPolicies in some of these worlds. */
+export const CLUSTER_POLICED_FROM = 130_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */

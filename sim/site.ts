@@ -14,7 +14,7 @@ import type { ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { groupIn } from '../testing/model/oracle.ts'
 import { seeded } from '../testing/seeded.ts'
 import { RESOURCES } from './oracle.ts'
-import { POWERLESS } from './rule/drawn-policy.ts'
+import { isPowerless } from './rule/drawn-policy.ts'
 
 /** A request of Kinfold's that is being carried out. */
 export interface Acting {
@@ -235,7 +235,7 @@ export class Site {
 
 /** The server's rule: that account of each namespace may delete nothing. */
 function isForbidden({ method, headers }: ExchangeRequest): boolean {
-  return method === 'DELETE' && headers['impersonate-user']?.endsWith(`:${POWERLESS}`) === true
+  return method === 'DELETE' && isPowerless(headers['impersonate-user'] ?? '')
 }
 
 /** As the API server answers. */

@@ -5,6 +5,7 @@
  */
 import type { BrokenBuild } from './broken-build.ts'
 import { BROKEN_FOLD } from './broken-fold.ts'
+import { BROKEN_POLICIES } from './broken-policy.ts'
 import { BROKEN_REAPER } from './broken-reaper.ts'
 import { BROKEN_RULES } from './broken-rule.ts'
 import { BROKEN_SAFEGUARD } from './broken-safeguard.ts'
@@ -16,6 +17,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   ...BROKEN_REAPER,
   ...BROKEN_SAFEGUARD,
   ...BROKEN_RULES,
+  ...BROKEN_POLICIES,
   ...BROKEN_WATCHER,
   ...BROKEN_STORE,
 ]

@@ -1,5 +1,5 @@
 /** Each checker of rules objects to what it checks for, and to no right deletion by a rule. */
-import { equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { DeleteObject } from '../../core/model/command.ts'
@@ -11,13 +11,13 @@ import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { seeded } from '../../testing/seeded.ts'
 import { draw } from '../options.ts'
 import { accountOf, type DrawnPolicy, drawnPolicy, refusedPolicy } from '../rule/drawn-policy.ts'
-import { noteDrawn, policiesPath, RESOURCE } from '../rule/policy-history.ts'
+import { CLUSTER_RESOURCE, noteDrawn, policiesPath, RESOURCE } from '../rule/policy-history.ts'
 import type { Site } from '../site.ts'
 import { WholeWorld } from '../world.ts'
 import { CHECKERS } from './checkers.ts'
 
 const AT = '/api/v1/namespaces/blue/configmaps'
-const RULE = ruleIn('old cm 60 label:tier=temp limit:2')
+const RULE = ruleIn('old cm 60 label:tier=temp limit:2 namespace:blue')
 const MINUTE = 60_000
 
 class Rig {
@@ -159,6 +159,17 @@ test('more than the limit is objected to, if it became due after the order', asy
   match(rig.delete(c!), /3 by rule old, whose limit is 2 \(I39\)/)
 })
 
+test('more than half of the limit in one namespace is objected to, if the rule is about others', async () => {
+  const rig = new Rig(ruleIn('old cm 60 label:tier=temp limit:3'))
+  rig.order()
+  const all = ['a', 'b', 'c'].map((name) => rig.make(name))
+  await rig.world.time.advance(3 * MINUTE)
+  for (const each of all) rig.command(each)
+  const [a, b, c] = all
+  equal(rig.delete(a!) + rig.delete(b!), '')
+  match(rig.delete(c!), /3 in namespace blue by rule old, whose limit is 3 \(I39\)/)
+})
+
 test('what was seen when the order was given counts for no limit', async () => {
   const rig = new Rig()
   const all = ['a', 'b', 'c'].map((name) => rig.make(name))
@@ -185,12 +196,17 @@ function tidy(rig: Rig, isRefused = false): DrawnPolicy {
   }
 }
 
-function define(rig: Rig): void {
-  const names = { plural: RESOURCE, singular: 'cleanuppolicy', kind: 'CleanupPolicy' }
+function define(rig: Rig, plural: string = RESOURCE): void {
+  const isOfCluster = plural === CLUSTER_RESOURCE
+  const kind = isOfCluster ? 'ClusterCleanupPolicy' : 'CleanupPolicy'
+  const names = { plural, singular: kind.toLowerCase(), kind }
   const versions = [{ name: 'v1alpha1', served: true, storage: true }]
   rig.site.user('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-    metadata: { name: `${RESOURCE}.kinfold.dev` },
-    spec: { group: 'kinfold.dev', scope: 'Namespaced', names, versions },
+    metadata: { name: `${plural}.kinfold.dev` },
+    spec: {
+      ...{ group: 'kinfold.dev', scope: isOfCluster ? 'Cluster' : 'Namespaced' },
+      ...{ names, versions },
+    },
   })
 }
 
@@ -259,4 +275,43 @@ test('after a policy was deleted it is objected to, once no reaper can remember 
   soon.site.user('DELETE', TIDY_PATH, {})
   await soon.world.time.advance(5_000)
   equal(byPolicy(soon, other, same, ACCOUNT), '')
+})
+
+test('what is due by a policy is left while that is enforced, and its account may delete', async () => {
+  const left = async (drawn: DrawnPolicy, digest: string): Promise<readonly string[]> => {
+    const rig = new Rig()
+    noteDrawn(rig.world, TIDY, drawn)
+    await dueByPolicy(rig, drawn, digest)
+    return rig.world.leftovers().map(({ text }) => text)
+  }
+  const drawn = tidy(new Rig())
+  const digest = ruleDigest(drawn.rule)
+  deepEqual(await left(drawn, digest), ['ConfigMap/it is due by rule blue/tidy'])
+  deepEqual(await left(drawn, 'another'), [])
+  deepEqual(await left({ ...drawn, account: accountOf('blue', 'powerless') }, digest), [])
+  deepEqual(await left({ ...drawn, isRefused: true }, digest), [])
+})
+
+test('by a policy of the cluster without an account the reaper deletes, and nobody else', async () => {
+  for (const account of [undefined, ACCOUNT]) {
+    const rig = new Rig()
+    const drawn = { ...tidy(rig), account: '' }
+    const place = { namespace: '', name: 'tidy' }
+    noteDrawn(rig.world, place, drawn)
+    define(rig, CLUSTER_RESOURCE)
+    const annotations = { [ENFORCE_ANNOTATION]: ruleDigest(drawn.rule) }
+    rig.site.user('POST', policiesPath(''), {
+      ...{ apiVersion: 'kinfold.dev/v1alpha1', kind: 'ClusterCleanupPolicy' },
+      ...{ metadata: { name: 'tidy', annotations }, spec: drawn.spec },
+    })
+    const object = rig.make('it')
+    await rig.world.time.advance(20 * MINUTE)
+    const made = rig.site.server.object('kinfold.dev', CLUSTER_RESOURCE, '', 'tidy')
+    const uid = made?.metadata.uid ?? ''
+    const policy = { kind: 'ClusterCleanupPolicy', version: 'v1alpha1', ...place, uid, account: '' }
+    rig.command(object, { name: '*/tidy', digest: ruleDigest(drawn.rule), policy })
+    const said = byPolicy(rig, object, drawn, account)
+    if (account === undefined) equal(said, '')
+    else match(said, /policy \*\/tidy deletes as the reaper, not .* \(I40\)/)
+  }
 })

@@ -10,11 +10,12 @@
 import type { Node } from '../../core/model/node.ts'
 import { type Rule, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { Checker, World } from '../model.ts'
-import { POWERLESS } from '../rule/drawn-policy.ts'
+import { isPowerless } from '../rule/drawn-policy.ts'
 import { noteOrder } from '../rule/person.ts'
 import { policyRules } from '../rule/policy-history.ts'
 import {
   accountIn,
+  isByClusterPolicy,
   mayBeByOwners,
   noteCommand,
   objectionTo,
@@ -49,12 +50,13 @@ export const ruleCheckers: readonly Checker[] = [
     invariant:
       'I40: a DELETE by a policy is sent as its account, and while the policy exists there, is not refused, and is enforced as it is',
     request: (world, { request }) => {
-      const { 'impersonate-user': account } = request.headers
-      if (account?.endsWith(`:${POWERLESS}`) === true) world.reached('policy forbidden')
+      const { 'impersonate-user': account = '' } = request.headers
+      if (isPowerless(account)) world.reached('policy forbidden')
       return ''
     },
     effect: (seen) => {
       if (accountIn(seen.acting) !== undefined) seen.world.reached('policy rule')
+      if (isByClusterPolicy(seen)) seen.world.reached('cluster policy rule')
       return seen.acting.request.method === 'DELETE' ? objectionToPolicy(seen) : ''
     },
   },

@@ -1,29 +1,43 @@
 /**
- * A person of a namespace writes CleanupPolicies there: creates, edits, enforces and deletes them,
- * among them some that are to be refused, and some whose account may not delete.
+ * A person of a namespace writes CleanupPolicies there, and who administers a cluster writes
+ * ClusterCleanupPolicies: creates, edits, enforces and deletes them, among them some that are to be
+ * refused, and some whose account may not delete.
  *
- * What must stay true: all it does follows from the fault's own chance, and takes no more than
- * the right to write policies and objects of one namespace; the oracle knows each policy before it
- * is written.
+ * What must stay true: all it does follows from the fault's own chance; the person of a namespace
+ * takes no more than the right to write policies and objects of one namespace; the oracle knows
+ * each policy before it is written.
  *
  * Not here: what a policy may delete (../rule/policy-history.ts), which ones there are
  * (../rule/drawn-policy.ts).
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
-import { ENFORCE_ANNOTATION, POLICY_KIND } from '../../core/model/rule/policy-content.ts'
+import type { GroupKind } from '../../core/model/rule/group-kind.ts'
+import {
+  CLUSTER_POLICY_KIND,
+  ENFORCE_ANNOTATION,
+  POLICY_KIND,
+} from '../../core/model/rule/policy-content.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
+import type { ExchangeRequest } from '../../ports/exchange.ts'
 import { POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
 import { type Chance, seeded } from '../../testing/seeded.ts'
-import type { Fault, World } from '../model.ts'
-import { POLICED_FROM } from '../options.ts'
+import type { Fault, FaultContext, World } from '../model.ts'
+import { CLUSTER_POLICED_FROM, POLICED_FROM, type SimOptions } from '../options.ts'
 import { type DrawnPolicy, drawnPolicy, refusedPolicy } from '../rule/drawn-policy.ts'
-import { drawnOf, noteDrawn, policiesPath, RESOURCE } from '../rule/policy-history.ts'
+import {
+  CLUSTER_RESOURCE,
+  drawnOf,
+  noteDrawn,
+  policiesPath,
+  RESOURCE,
+} from '../rule/policy-history.ts'
 import type { Site } from '../site.ts'
 import { siteOf } from './network-faults.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const PAUSE_MS = 3 * MINUTE
+const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 const NAMES: readonly [string, ...string[]] = ['tidy', 'sweep', 'odd']
 const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
@@ -33,25 +47,28 @@ class Author {
   readonly #world: World
   readonly #site: Site
   readonly #chance: Chance
+  /** Empty for who administers the cluster. */
   readonly #namespace: string
   #count = 0
 
-  constructor(world: World, site: Site, seed: number) {
+  constructor(world: World, site: Site, seed: number, isOfCluster: boolean) {
     this.#world = world
     this.#site = site
     this.#chance = seeded(seed)
-    this.#namespace = this.#chance.pick(['blue', 'green', 'red'])
+    this.#namespace = isOfCluster ? '' : this.#chance.pick(NAMESPACES)
   }
 
   /** As who installs Kinfold does. */
   define(): void {
-    const { group, kind } = POLICY_KIND
-    const names = { plural: RESOURCE, singular: kind.toLowerCase(), kind, listKind: `${kind}List` }
+    const { group, kind } = this.#kind()
+    const plural = this.#resource()
+    const names = { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` }
     const version = { name: POLICY_VERSION, served: true, storage: true }
+    const scope = this.#namespace === '' ? 'Cluster' : 'Namespaced'
     this.#site.user('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-      metadata: { name: `${RESOURCE}.${group}` },
+      metadata: { name: `${plural}.${group}` },
       spec: {
-        ...{ group, scope: 'Namespaced', names },
+        ...{ group, scope, names },
         versions: [{ ...version, subresources: { status: {} } }],
       },
     })
@@ -91,8 +108,19 @@ class Author {
     return true
   }
 
-  isOf(path: string): boolean {
-    return path.includes(`/namespaces/${this.#namespace}/`)
+  /** Whether it may be one of its policies that sends this. */
+  mayBehind({ path, headers }: Pick<ExchangeRequest, 'path' | 'headers'>): boolean {
+    if (this.#namespace === '') return true
+    const hasAccount = headers['impersonate-user'] !== undefined
+    return hasAccount && path.includes(`/namespaces/${this.#namespace}/`)
+  }
+
+  #kind(): GroupKind {
+    return this.#namespace === '' ? CLUSTER_POLICY_KIND : POLICY_KIND
+  }
+
+  #resource(): string {
+    return this.#namespace === '' ? CLUSTER_RESOURCE : RESOURCE
   }
 
   /** It is in dry run again. */
@@ -136,7 +164,7 @@ class Author {
   }
 
   #create(name: string, drawn: DrawnPolicy, isEnforced: boolean): void {
-    const { group, kind } = POLICY_KIND
+    const { group, kind } = this.#kind()
     const annotations = isEnforced ? annotationOf(drawn) : {}
     this.#site.user('POST', policiesPath(this.#namespace), {
       ...{ apiVersion: `${group}/${POLICY_VERSION}`, kind },
@@ -154,14 +182,16 @@ class Author {
 
   /** What such policies are about. */
   #makeDue(): void {
-    const name = `p${this.#namespace}${this.#world.time.monotonicMs()}-${++this.#count}`
+    const namespace = this.#namespace || this.#chance.pick(NAMESPACES)
+    const of = this.#namespace || 'all'
+    const name = `p${of}${this.#world.time.monotonicMs()}-${++this.#count}`
     const resource = this.#chance.pick(['configmaps', 'configmaps', 'secrets'])
     const metadata = { name, labels: { tier: 'temp' } }
-    this.#site.user('POST', `/api/v1/namespaces/${this.#namespace}/${resource}`, { metadata })
+    this.#site.user('POST', `/api/v1/namespaces/${namespace}/${resource}`, { metadata })
   }
 
   #find(name: string): ApiObject | undefined {
-    return this.#site.server.object(POLICY_KIND.group, RESOURCE, this.#namespace, name)
+    return this.#site.server.object(POLICY_KIND.group, this.#resource(), this.#namespace, name)
   }
 
   #user(method: string, object: ApiObject, body: object = {}, type?: string): void {
@@ -174,6 +204,38 @@ function annotationOf({ rule }: DrawnPolicy): Readonly<Record<string, string>> {
   return { [ENFORCE_ANNOTATION]: ruleDigest(rule) }
 }
 
+type Suits = Omit<SimOptions, 'faults'>
+
+function isRuled({ policy }: Suits): boolean {
+  return policy.rules.length > 0 && policy.mode === 'enforce'
+}
+
+function begin(context: FaultContext, row: string): () => void {
+  const { world, fault } = context
+  const site = siteOf(context)
+  const author = new Author(world, site, fault.seed, row === OF_CLUSTER)
+  author.define()
+  let isOver = false
+  const act = (): void => {
+    if (isOver) return
+    author.act()
+    world.reached(row)
+    world.time.at(world.time.monotonicMs() + author.pauseMs(), act)
+  }
+  const turn: Parameters<typeof world.beforeEffects.add>[0] = (at, request) => {
+    if (at !== site || request.method !== 'DELETE') return
+    if (author.mayBehind(request) && author.isLucky(fault.rate)) author.turnAround()
+  }
+  world.beforeEffects.add(turn)
+  act()
+  return () => {
+    isOver = true
+    world.beforeEffects.delete(turn)
+  }
+}
+
+const OF_CLUSTER = 'cluster policy'
+
 export const policyFaults: readonly Fault[] = [
   {
     row: 'policy',
@@ -181,33 +243,16 @@ export const policyFaults: readonly Fault[] = [
     lastsMs: [20 * MINUTE, 90 * MINUTE],
     most: 3,
     share: 0.75,
-    suits: ({ seed, policy }) =>
-      seed > POLICED_FROM && policy.rules.length > 0 && policy.mode === 'enforce',
-    begin(context) {
-      const { world, fault } = context
-      const site = siteOf(context)
-      const author = new Author(world, site, fault.seed)
-      author.define()
-      let isOver = false
-      const act = (): void => {
-        if (isOver) return
-        author.act()
-        world.reached('policy')
-        world.time.at(world.time.monotonicMs() + author.pauseMs(), act)
-      }
-      const turn: Parameters<typeof world.beforeEffects.add>[0] = (
-        at,
-        { method, path, headers },
-      ) => {
-        if (at !== site || method !== 'DELETE' || headers['impersonate-user'] === undefined) return
-        if (author.isOf(path) && author.isLucky(fault.rate)) author.turnAround()
-      }
-      world.beforeEffects.add(turn)
-      act()
-      return () => {
-        isOver = true
-        world.beforeEffects.delete(turn)
-      }
-    },
+    suits: (world) => world.seed > POLICED_FROM && isRuled(world),
+    begin: (context) => begin(context, 'policy'),
+  },
+  {
+    row: OF_CLUSTER,
+    what: 'who administers a cluster does the same with ClusterCleanupPolicies, with and without an account',
+    lastsMs: [20 * MINUTE, 90 * MINUTE],
+    most: 2,
+    share: 0.5,
+    suits: (world) => world.seed > CLUSTER_POLICED_FROM && isRuled(world),
+    begin: (context) => begin(context, OF_CLUSTER),
   },
 ]

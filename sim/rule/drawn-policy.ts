@@ -1,6 +1,6 @@
 /**
- * The CleanupPolicies that a person of a namespace writes: a specification, and the rule that it
- * has to be.
+ * The CleanupPolicies that a person of a namespace writes, and the ClusterCleanupPolicies of who
+ * administers the cluster: a specification, and the rule that it has to be.
  *
  * What must stay true: the rule is written here once more, and not read from the specification; of
  * one that is to be refused it is what its author wanted.
@@ -21,9 +21,14 @@ export function accountOf(namespace: string, name: string): string {
   return `system:serviceaccount:${namespace}:${name}`
 }
 
+export function isPowerless(account: string): boolean {
+  return account.endsWith(`:${POWERLESS}`)
+}
+
 export interface DrawnPolicy {
   readonly spec: object
   readonly rule: Rule
+  /** Empty: the reaper's own rights delete. */
   readonly account: string
   /** It has to do nothing at all. */
   readonly isRefused: boolean
@@ -91,6 +96,7 @@ const SORTS: readonly [(chance: Chance) => Part, ...((chance: Chance) => Part)[]
 ]
 
 export interface PolicyPlace {
+  /** Empty: of the whole cluster. */
   readonly namespace: string
   readonly name: string
 }
@@ -100,31 +106,79 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
   const { spec, match, kinds, labels, cases } = chance.pick(SORTS)(chance)
   const waits = chance.pick([0, 0, 0, 1])
   const propagationPolicy = chance.pick(['Background', 'Background', 'Orphan'] as const)
-  const account = chance.next() < 0.8 ? ABLE : POWERLESS
-  const { namespace, name } = place
+  const { reach, given, account, spec: own } = ownedBy(place, chance)
   return {
     spec: {
-      ...{ ...spec, serviceAccountName: account, propagationPolicy },
+      ...{ ...spec, ...own, propagationPolicy },
       ...(waits > 0 && { for: `${waits}m` }),
-      match: { ...match, kinds: kinds.map(written) },
+      match: { ...match, ...given, kinds: kinds.map(written) },
     },
     rule: {
-      name: `${namespace}/${name}`,
+      name: `${place.namespace || '*'}/${place.name}`,
       match: {
-        ...{ kinds, namespaces: [namespace], exceptNamespaces: [], labels, annotations: [] },
+        ...{ kinds, ...reach, labels, annotations: [] },
         ...{ expression: null, terminating: false },
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
       ...{ gracePeriodSeconds: null, limit: null, keep: null, absent: null },
     },
-    account: accountOf(namespace, account),
+    account,
     isRefused: false,
   }
 }
 
-/** Its author wants what no CleanupPolicy may do. */
+interface Owned {
+  /** The namespaces of its rule. */
+  readonly reach: Pick<Rule['match'], 'namespaces' | 'exceptNamespaces'>
+  /** What its specification says of them. */
+  readonly given: object
+  readonly account: string
+  /** The account, as its specification says it. */
+  readonly spec: object
+}
+
+/** By whose rights, and where. */
+function ownedBy({ namespace }: PolicyPlace, chance: Chance): Owned {
+  if (namespace !== '') {
+    const name = chance.next() < 0.8 ? ABLE : POWERLESS
+    const reach = { namespaces: [namespace], exceptNamespaces: [] }
+    const account = accountOf(namespace, name)
+    return { reach, given: {}, account, spec: { serviceAccountName: name } }
+  }
+  const [namespaces, exceptNamespaces] = chance.pick(REACHES)
+  const isAll = namespaces.length === 0
+  const given = {
+    ...(!isAll && { namespaces }),
+    ...(exceptNamespaces.length > 0 && { exceptNamespaces }),
+  }
+  const except = isAll ? [...exceptNamespaces, ...SYSTEM] : exceptNamespaces
+  const reach = { namespaces, exceptNamespaces: except }
+  const name = chance.pick(['', '', ABLE, ABLE, POWERLESS])
+  if (name === '') return { reach, given, account: '', spec: {} }
+  const spec = { serviceAccountName: name, serviceAccountNamespace: 'green' }
+  return { reach, given, account: accountOf('green', name), spec }
+}
+
+type Reach = readonly [namespaces: readonly string[], exceptNamespaces: readonly string[]]
+
+const REACHES: readonly [Reach, ...Reach[]] = [
+  [[], []],
+  [[], ['red']],
+  [['b*', 'green'], []],
+  [['green', 'red'], ['r*']],
+]
+/** Left out where a rule does not name them one by one. */
+const SYSTEM = ['kube-system', 'kube-public', 'kube-node-lease'] as const
+
+/** Its author wants what no CleanupPolicy may do, or no ClusterCleanupPolicy. */
 export function refusedPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
   const right = drawnPolicy(place, chance)
+  return place.namespace === ''
+    ? refusedOfCluster(right, chance)
+    : refusedOfNamespace(right, place, chance)
+}
+
+function refusedOfNamespace(right: DrawnPolicy, place: PolicyPlace, chance: Chance): DrawnPolicy {
   const { rule } = right
   const spec = right.spec as { readonly match: object }
   const others = ['blue', 'green', 'red', 'kube-system'].filter((each) => each !== place.namespace)
@@ -146,6 +200,29 @@ export function refusedPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
       account: accountOf(other, ABLE),
     },
     secretReader(right, place),
+  ]
+  return { ...chance.pick(wrong), isRefused: true }
+}
+
+/** A key is misspelt, so it is about more than was meant; or its account is nobody's. */
+function refusedOfCluster(right: DrawnPolicy, chance: Chance): DrawnPolicy {
+  const spec = right.spec as { readonly match: object }
+  const { rule } = right
+  const all = { match: { kinds: ['Secret'] }, after: '5m' }
+  const secrets = { ...rule.match, kinds: [{ group: '', kind: 'Secret' }], labels: [] }
+  const cases: readonly RuleCase[] = [{ fields: [], since: { type: 'created' }, after: fixed(5) }]
+  const wrong: readonly [DrawnPolicy, ...DrawnPolicy[]] = [
+    { ...right, spec: { ...spec, match: { ...spec.match, lables: 'tier=other' } } },
+    {
+      ...{ ...right, spec: { ...spec, serviceAccountName: ABLE, serviceAccountNamespace: '' } },
+      account: accountOf('', ABLE),
+    },
+    {
+      ...right,
+      spec: { ...spec, serviceAccountName: undefined, serviceAccountNamespace: 'green' },
+      account: '',
+    },
+    { ...right, spec: all, account: '', rule: { ...rule, match: secrets, cases } },
   ]
   return { ...chance.pick(wrong), isRefused: true }
 }

@@ -1,6 +1,6 @@
 /**
- * The CleanupPolicies of each simulated cluster and what became of them, and which of them permits
- * a DELETE (I40).
+ * The CleanupPolicies and ClusterCleanupPolicies of each simulated cluster and what became of them,
+ * and which of them permits a DELETE (I40).
  *
  * What must stay true: it follows from the servers' effects alone and from what policies were
  * drawn; nothing here compiles a specification. A restore takes no policy back that a reaper may
@@ -11,22 +11,30 @@
 import type { ApiObject, Effect } from '../../adapters/memory/api-server.ts'
 import type { RulePolicy } from '../../core/model/command.ts'
 import { policyResource } from '../../core/model/rule/annotate.ts'
-import { ENFORCE_ANNOTATION, POLICY_KIND } from '../../core/model/rule/policy-content.ts'
+import {
+  CLUSTER_POLICY_KIND,
+  ENFORCE_ANNOTATION,
+  POLICY_KIND,
+} from '../../core/model/rule/policy-content.ts'
 import { type Rule, ruleDigest } from '../../core/model/rule/rule.ts'
 import { POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
 import type { World } from '../model.ts'
 import type { Site } from '../site.ts'
-import type { DrawnPolicy, PolicyPlace } from './drawn-policy.ts'
+import { type DrawnPolicy, isPowerless, type PolicyPlace } from './drawn-policy.ts'
 
 /** For how long a reaper remembers a policy that it has read, and until its DELETE is sent. */
 const MEMORY_MS = 5_000
 const SENT_MS = 2_000
 
 export const RESOURCE: string = policyResource(POLICY_KIND.kind)
-const ROOT = `/apis/${POLICY_KIND.group}/${POLICY_VERSION}/namespaces`
+export const CLUSTER_RESOURCE: string = policyResource(CLUSTER_POLICY_KIND.kind)
+const RESOURCES: readonly string[] = [RESOURCE, CLUSTER_RESOURCE]
+const ROOT = `/apis/${POLICY_KIND.group}/${POLICY_VERSION}`
 
+/** Of no namespace: those of the cluster. */
 export function policiesPath(namespace: string): string {
-  return `${ROOT}/${namespace}/${RESOURCE}`
+  if (namespace === '') return `${ROOT}/${CLUSTER_RESOURCE}`
+  return `${ROOT}/namespaces/${namespace}/${RESOURCE}`
 }
 
 /** Since then it was so; null: it did not exist. Elapsed time. */
@@ -57,7 +65,7 @@ export function notePolicy(world: World, site: Site, { kind, before, after }: Ef
     for (const versions of past.versions.values()) versions.push({ ms, object: null })
     past.server = site.server
   }
-  if (kind.resource !== RESOURCE || kind.group !== POLICY_KIND.group) return
+  if (!RESOURCES.includes(kind.resource) || kind.group !== POLICY_KIND.group) return
   const { uid } = (after ?? before)!.metadata
   const versions = past.versions.get(uid) ?? []
   past.versions.set(uid, versions)
@@ -92,11 +100,31 @@ function keyOf({ namespace, name }: PolicyPlace, spec: unknown): string {
 
 /** The rules of its policies, as they are now. */
 export function policyRules(world: World, site: Site): readonly Rule[] {
+  return drawnNow(world, site).map(({ drawn }) => drawn.rule)
+}
+
+/** Of those policies that their annotation enforces, by an account that may delete. */
+export function enforcedRules(world: World, site: Site): readonly Rule[] {
+  return drawnNow(world, site).flatMap(({ object, drawn }) => {
+    const enforced = object.metadata.annotations?.[ENFORCE_ANNOTATION]
+    const isEnforced = enforced === ruleDigest(drawn.rule)
+    return isEnforced && !isPowerless(drawn.account) ? drawn.rule : []
+  })
+}
+
+interface DrawnNow {
+  readonly object: ApiObject
+  readonly drawn: DrawnPolicy
+}
+
+/** Neither refused nor being deleted. */
+function drawnNow(world: World, site: Site): readonly DrawnNow[] {
   if (!DRAWN.has(world)) return []
-  return [...site.server.objects(POLICY_KIND.group, RESOURCE)].flatMap((object) => {
+  const all = RESOURCES.flatMap((each) => [...site.server.objects(POLICY_KIND.group, each)])
+  return all.flatMap((object) => {
     const drawn = drawnOf(world, object)
     const isOver = object.metadata.deletionTimestamp !== undefined
-    return drawn === undefined || drawn.isRefused || isOver ? [] : drawn.rule
+    return drawn === undefined || drawn.isRefused || isOver ? [] : { object, drawn }
   })
 }
 
@@ -107,7 +135,7 @@ export interface Asked {
   readonly digest: string
   /** Of the object that is deleted. */
   readonly namespace: string
-  /** With whose rights. */
+  /** With whose rights; empty: the reaper's own. */
   readonly account: string
   readonly sentMs: number
 }
@@ -122,7 +150,7 @@ export function policyObjection(asked: Asked): string {
     return endMs >= sinceMs
   })
   const objections = then.map(({ object }) => objectionTo(object, asked))
-  const what = `policy ${policy.namespace}/${policy.name}`
+  const what = `policy ${policy.namespace || '*'}/${policy.name}`
   if (objections.includes('')) return ''
   return `${what} ${objections.at(-1) ?? 'never existed'} (I40)`
 }
@@ -131,12 +159,16 @@ function objectionTo(object: ApiObject | null, asked: Asked): string {
   if (object === null) return 'does not exist'
   const { metadata } = object
   if (metadata.deletionTimestamp !== undefined) return 'is being deleted'
-  if (metadata.namespace !== asked.namespace) return `is of namespace ${metadata.namespace}`
+  const { namespace = asked.namespace } = metadata
+  if (namespace !== asked.namespace) return `is of namespace ${namespace}`
   const drawn = drawnOf(asked.world, object)
   if (drawn === undefined) return 'is none that a person wrote'
   if (drawn.isRefused) return 'is to be refused'
   if (ruleDigest(drawn.rule) !== asked.digest) return 'is another rule'
-  if (drawn.account !== asked.account) return `deletes as ${drawn.account}, not ${asked.account}`
+  if (drawn.account !== asked.account) {
+    const [right, wrong] = [drawn.account, asked.account].map((each) => each || 'the reaper')
+    return `deletes as ${right}, not ${wrong}`
+  }
   const enforced = metadata.annotations?.[ENFORCE_ANNOTATION]
   return enforced === asked.digest ? '' : 'is not enforced by its annotation'
 }

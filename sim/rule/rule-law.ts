@@ -75,16 +75,26 @@ function ruledBehind(seen: Seen): Ruled | undefined {
   const { uid, resourceVersion } = before.metadata
   const { byRule } = commandsFor(world, site.id, uid)
   const all = byRule.filter((each) => each.resourceVersion === resourceVersion)
-  // Only a policy has an account.
-  const isByPolicy = accountIn(acting) !== undefined
-  const those = all.filter(({ policy }) => (policy !== null) === isByPolicy)
-  if (!isByPolicy) return those.at(-1) ?? all.at(-1)
+  const hasAccount = accountIn(acting) !== undefined
+  // Only a policy has an account, and only one of the cluster may have none.
+  const those = all.filter(({ policy }) =>
+    hasAccount ? policy !== null : policy === null || policy.namespace === '',
+  )
+  if (!hasAccount && those.every(({ policy }) => policy === null)) {
+    return those.at(-1) ?? all.at(-1)
+  }
   // One that is edited has several commands: the reaper may know it as it was a moment ago.
   const permitted = those.filter((each) => objectionToRuled(seen, each) === '')
   const { propagationPolicy } = JSON.parse(acting.request.body ?? '{}') as DeleteBody
   const isAsSent = ({ digest }: Ruled): boolean =>
     knownRule(world, digest)?.propagationPolicy === propagationPolicy
   return permitted.findLast(isAsSent) ?? permitted.at(-1) ?? those.at(-1) ?? all.at(-1)
+}
+
+/** A policy of the whole cluster has it deleted. */
+export function isByClusterPolicy(seen: Seen): boolean {
+  const policy = ruledBehind(seen)?.policy
+  return policy != null && policy.namespace === ''
 }
 
 /** With whose rights it is sent; undefined: with those of the reaper. */
@@ -98,24 +108,35 @@ function knownRule(world: World, digest: string): Rule | undefined {
 
 /** Why no policy has it deleted; empty where one does, or it is not deleted by one. */
 export function objectionToPolicy(seen: EffectSeen): string {
-  const { acting } = seen
   const ruled = ruledBehind(seen)
-  const account = accountIn(acting)
+  const account = accountIn(seen.acting)
   if (account === undefined) {
-    const isByPolicy = ruled != null && ruled.policy !== null && !mayBeByOwners(seen)
-    return isByPolicy ? 'it is sent without the account of its policy (I40)' : ''
+    if (ruled == null || ruled.policy === null || mayBeByOwners(seen)) return ''
+    return ruled.policy.namespace === ''
+      ? objectionToRuled(seen, ruled)
+      : 'it is sent without the account of its policy (I40)'
   }
   if (ruled == null || ruled.policy === null) return `no policy has it sent as ${account} (I40)`
   return objectionToRuled(seen, ruled)
 }
 
-function objectionToRuled({ world, site, acting, before }: Seen, ruled: Ruled): string {
-  const { policy, digest } = ruled
-  const account = accountIn(acting)
-  if (policy === null || account === undefined) return 'it is by no policy (I40)'
+/** What permits it beside its dueness: the policy, or an order for a rule of the config. */
+function objectionToRuled(seen: Seen, { policy, digest }: Ruled): string {
+  const { world, site, acting, before } = seen
+  const account = accountIn(acting) ?? ''
+  if (policy === null) return objectionToOrder(seen, digest)
   const { namespace = '' } = before.metadata
   const { sentMs } = acting
   return policyObjection({ ...{ world, site, policy, digest, namespace, account }, sentMs })
+}
+
+function objectionToOrder({ world, acting }: Seen, digest: string): string {
+  const rule = knownRule(world, digest)
+  // What was suspended then may be lost.
+  if (rule === undefined || world.hasLostOrders) return ''
+  return wasEnforced(world, rule, { atMs: acting.sentMs, slackMs: ORDER_MS })
+    ? ''
+    : `no order enforces rule ${rule.name} as it decided (I39)`
 }
 
 /** Since when the rule may have had it deleted. */
@@ -135,7 +156,7 @@ export function mayBeByOwners({ world, site, before }: Seen): boolean {
 
 /** Why the rule may not delete it; empty when it may. */
 export function objectionTo(seen: EffectSeen, rule: Rule): string {
-  const { world, acting, before, sent } = seen
+  const { world, before, sent } = seen
   const { uid, resourceVersion } = before.metadata
   const { preconditions, propagationPolicy } = sent as DeleteBody
   if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
@@ -147,11 +168,9 @@ export function objectionTo(seen: EffectSeen, rule: Rule): string {
   if (dueMs === undefined) return `rule ${rule.name} is not about it (I39)`
   const leftMs = dueMs + waitMsOf(rule) - world.time.now()
   if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
-  // A policy is enforced by an annotation (I40). What was suspended then may be lost.
-  if (accountIn(acting) !== undefined || world.hasLostOrders) return ''
-  return wasEnforced(world, rule, { atMs: acting.sentMs, slackMs: ORDER_MS })
-    ? ''
-    : `no order enforces rule ${rule.name} as it decided (I39)`
+  // A policy is enforced by an annotation (I40).
+  const ruled = ruledBehind(seen)
+  return ruled === undefined || ruled.policy !== null ? '' : objectionToOrder(seen, ruled.digest)
 }
 
 interface DeleteBody {
@@ -190,23 +209,37 @@ function fieldIn(object: ApiObject, path: string): string | undefined {
   return value === undefined || value === null ? undefined : String(value)
 }
 
-/** By rule and cluster: when what it deleted had become due. */
-const DELETED = new WeakMap<World, Map<string, number[]>>()
+interface Deleted {
+  readonly dueMs: number
+  readonly namespace: string
+}
 
-/** Of what became due since the last order: more was seen by who gave that. */
+/** By rule and cluster: what it deleted. */
+const DELETED = new WeakMap<World, Map<string, readonly Deleted[]>>()
+
+/**
+ * Of what became due since the last order: more was seen by who gave that. A namespace has half of
+ * the limit, unless the rule is about that one alone.
+ */
 export function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
   const { limit } = rule
   const dueMs = dueMsOf(rule, ruledObject(before))
   const orderedMs = world.time.now() - world.time.monotonicMs() + enforcedSinceMs(world, rule)
   if (limit === null || dueMs === undefined || dueMs <= orderedMs) return ''
-  const all = DELETED.get(world) ?? new Map<string, number[]>()
+  const all = DELETED.get(world) ?? new Map<string, readonly Deleted[]>()
   DELETED.set(world, all)
   const key = `${site.id} ${rule.name} ${orderedMs}`
-  const times = [...(all.get(key) ?? []), dueMs]
-  all.set(key, times)
-  const together = times.filter((ms) => Math.abs(ms - dueMs) < WINDOW_MS / 2).length
-  const { kinds } = rule.match
-  const sizes = kinds.map(({ group, kind }) => site.sizeOf(group, kind))
-  const most = Math.max(limit.perHour, Math.floor((Math.max(...sizes) * limit.percent) / 100))
-  return together > most ? `${together} by rule ${rule.name}, whose limit is ${most} (I39)` : ''
+  const { namespace = '' } = before.metadata
+  const deleted = [...(all.get(key) ?? []), { dueMs, namespace }]
+  all.set(key, deleted)
+  const together = deleted.filter((each) => Math.abs(each.dueMs - dueMs) < WINDOW_MS / 2)
+  const { kinds, namespaces } = rule.match
+  const size = kinds.reduce((sum, { group, kind }) => sum + site.sizeOf(group, kind), 0)
+  const most = Math.max(limit.perHour, Math.floor((size * limit.percent) / 100))
+  const what = `by rule ${rule.name}, whose limit is ${most}`
+  if (together.length > most) return `${together.length} ${what} (I39)`
+  const isOfOne = namespaces.length === 1 && namespaces[0]?.includes('*') === false
+  const there = together.filter((each) => each.namespace === namespace).length
+  const isOverHalf = !isOfOne && namespace !== '' && there > Math.ceil(most / 2)
+  return isOverHalf ? `${there} in namespace ${namespace} ${what} (I39)` : ''
 }

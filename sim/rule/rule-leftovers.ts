@@ -1,5 +1,6 @@
 /**
- * What rules have left to do: objects that are due by a rule that a person enforces.
+ * What rules have left to do: objects that are due by a rule that a person enforces, by an order or
+ * by the annotation of a policy.
  *
  * What must stay true: where an owner is not alive, owners decide first, and what they leave is in
  * ../oracle.ts.
@@ -12,6 +13,7 @@ import { isOfLivingOwners, objectOf } from '../oracle.ts'
 import type { Site } from '../site.ts'
 import { TENANT } from '../workload.ts'
 import { wants } from './person.ts'
+import { enforcedRules } from './policy-history.ts'
 import { ruledObject, waitMsOf } from './rule-law.ts'
 
 /** From when it may be deleted until it is, where nothing is amiss. */
@@ -22,7 +24,8 @@ export interface RuleLeftover extends Leftover {
 }
 
 export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[] {
-  const rules = world.policy.rules.filter(({ name }) => wants(world, name))
+  const ordered = world.policy.rules.filter(({ name }) => wants(world, name))
+  const rules = [...ordered, ...enforcedRules(world, site)]
   if (rules.length === 0) return []
   return site.all().flatMap((object) => {
     const { metadata } = object

@@ -4,7 +4,9 @@
  *
  * What must stay true: what a rule deletes is due by it at just that version, in the moment in
  * which it takes effect (testing/model/rule-oracle.ts); in the end what is due by an enforced rule
- * is deleted, and nothing else.
+ * is deleted, and nothing else. What stays of the newest is counted when a command is issued: one
+ * that another client deletes later is no mistake, nor one whose deletion was not published by
+ * then.
  *
  * Not here: objects that are deleted for their owners (small-loop.ts).
  */
@@ -22,11 +24,12 @@ import {
   settled,
 } from '../../testing/model/model-cluster.ts'
 import { objection } from '../../testing/model/model-oracle.ts'
-import { object, shortKind } from '../../testing/model/notation.ts'
-import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { kindNotation, object, shortKind } from '../../testing/model/notation.ts'
+import { policyIn, ruleIn } from '../../testing/model/rule-notation.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import { ruledOf } from '../../testing/model/rule-state-check.ts'
 import { check } from '../../testing/model/state-check.ts'
+import { isBeyond, isEnforcedBy, namesNoNode } from './small-beyond.ts'
 import { SmallFold } from './small-fold.ts'
 import { listedCluster } from './small-script.ts'
 import { beat, type Findings } from './small-verdict.ts'
@@ -68,7 +71,41 @@ export const RULE_WORLDS: readonly RuleWorld[] = [
   },
   { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 60', '- pod-a', '+ pod/a@b'] },
   { rule: 'r pod 60 foreground', script: ['enforce', '+ pod/a', '+ cm/b <- pod/a', 'wait 60'] },
+  {
+    rule: 'r pod 0 keep:1 by:namespace',
+    script: ['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b', '~ pod-a'],
+  },
+  {
+    rule: 'r pod 0 keep:1 by:cluster',
+    script: [
+      ...['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b'],
+      '+ pod/c in other [created:3]',
+    ],
+  },
+  {
+    rule: 'r pod 0 keep:1 by:owner',
+    script: ['enforce', '+ rs/w', '+ pod/a <- rs/w* [created:1]', '+ pod/b <- rs/w* [created:2]'],
+  },
+  {
+    rule: 'r pod 0 for:40 no-node:spec.nodeName',
+    script: [
+      ...['enforce', '+ node/n', '+ pod/a [field:spec.nodeName=n]', '- node-n', 'wait 60'],
+      '+ node/n@again',
+    ],
+  },
+  {
+    rule: 'ns/old pod 60 namespace:ns',
+    script: ['policy enforced', '+ pod/a', 'wait 60', 'policy'],
+  },
+  {
+    rule: 'ns/old pod 60 namespace:ns',
+    script: ['policy enforced', '+ pod/a', '- policy-0', 'wait 60', 'policy enforced'],
+  },
 ]
+
+/** A rule of this name is that of a policy, and is enforced by its annotation. */
+const OF_POLICY = 'ns/old'
+const POLICY = { ...kindNotation('cleanup'), namespace: 'ns', name: 'old' }
 
 const BEGINNING_MS = 20_000
 const QUIET_BEATS = 60
@@ -95,6 +132,8 @@ export function allWays(world: RuleWorld, maxCases: number): Findings {
   return { cases, folded, cut: Number(ways.isCut), complaints }
 }
 
+type How = 'once' | 'lost' | 'twice' | 'unanswered'
+
 type Choice = readonly [name: string, step: (state: State) => State]
 
 class Ways {
@@ -117,10 +156,15 @@ class Ways {
     return this.#fold.folded
   }
 
+  get #isOfPolicy(): boolean {
+    return this.#rule.name === OF_POLICY
+  }
+
   walk(): void {
     const { cluster, told } = listedCluster()
     const fold = this.#fold
-    const policy = { ...policyFor('enforce', 'parity'), rules: [this.#rule] }
+    const rules = this.#isOfPolicy ? [] : [this.#rule]
+    const policy = { ...policyFor('enforce', 'parity'), rules }
     const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
     fold.fold({ type: 'WatcherStarted', serverTime: null, ...started }, 0)
     fold.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
@@ -164,10 +208,13 @@ class Ways {
     const [command, ...commands] = state.commands
     if (command !== undefined) {
       const name = `${command.type} ${command.target.uid}`
-      yield [name, (before) => carriedOut({ ...before, commands }, command, 'once')]
+      yield [name, (before) => this.#carriedOut({ ...before, commands }, command, 'once')]
       for (const how of mayFail ? (['lost', 'twice', 'unanswered'] as const) : []) {
         const fault = `${name} ${how}`
-        yield [fault, (before) => ({ ...carriedOut({ ...before, commands }, command, how), fault })]
+        yield [
+          fault,
+          (before) => ({ ...this.#carriedOut({ ...before, commands }, command, how), fault }),
+        ]
       }
     }
     const [result, ...results] = state.results
@@ -176,7 +223,8 @@ class Ways {
 
   /**
    * `+ OBJECT` creates, `= OBJECT` changes its labels and annotations, `- UID` deletes, `~ UID`
-   * writes a status; `enforce` and `suspend` are orders, `wait SECONDS` is log time.
+   * writes a status; `enforce` and `suspend` are orders, `wait SECONDS` is log time. `policy` has
+   * the policy with its rule, `policy enforced` with the annotation as well.
    */
   #happen(state: State, line: string): State {
     const { cluster } = state
@@ -196,6 +244,9 @@ class Ways {
       case '~':
         cluster.touch(rest)
         return state
+      case 'policy':
+        this.#setPolicy(cluster, rest)
+        return state
       case 'wait':
         beat(this.#fold, Number(rest) * 1_000)
         return state
@@ -209,7 +260,19 @@ class Ways {
   #read(text: string): ObjectMeta {
     const bare = object(text, '')
     const reads = rulesOfKind([this.#rule], bare)?.reads.digest
-    return reads === undefined ? bare : { ...bare, projected: { reads, fields: [], policy: null } }
+    const fields = bare.projected?.fields ?? []
+    return reads === undefined ? bare : { ...bare, projected: { reads, fields, policy: null } }
+  }
+
+  #setPolicy(cluster: ModelCluster, words: string): void {
+    const [, ...rule] = this.#world.rule.replace(/ namespace:\S+/, '').split(' ')
+    const isEnforced = words === 'enforced' ? 'enforced' : ''
+    const bare = object(`cleanup/old@policy-${cluster.departed.length} in ns`, '')
+    const read = policyIn(bare, `${rule.join(' ')} ${isEnforced}`)
+    const { annotations, projected } = read
+    const known = cluster.at(POLICY)
+    if (known === undefined) cluster.create(read)
+    else cluster.update(known.uid, { annotations, projected })
   }
 
   #order(isEnforced: boolean): Event {
@@ -231,9 +294,53 @@ class Ways {
   }
 
   #gathered(state: State, commands: number, relists: number): State {
+    for (const command of this.#fold.commands.slice(commands)) this.#checkIssued(state, command)
     for (const { kind } of this.#fold.relists.slice(relists))
       state.cluster.relist(shortKind(kind.group, kind.kind), 0, false)
     return { ...state, commands: [...state.commands, ...this.#fold.commands.slice(commands)] }
+  }
+
+  /** By what was published. What is lost on a watch shows in the next list only. */
+  #checkIssued({ cluster, fault }: State, command: Command): void {
+    if (command.type !== 'DeleteObject' || command.rule === null || fault.startsWith('lose')) return
+    const { uid } = command.target
+    const object = cluster.objects.get(uid)
+    const streams = [...cluster.streams.values()].flat()
+    const unpublished = streams.flatMap((event) =>
+      event.type === 'ObjectDeleted' ? event.object : [],
+    )
+    const known = [...cluster.objects.values(), ...unpublished]
+    if (object !== undefined && !isBeyond(this.#rule, object, known))
+      this.#complain(`${uid} is to be deleted, and is among the newest that stay`)
+    if (!this.#isOfPolicy || cluster.streams.get('cleanup')?.length !== 0) return
+    if (!isEnforcedBy(cluster.at(POLICY), this.#rule))
+      this.#complain(`${uid} is to be deleted by a policy that is not enforced`)
+  }
+
+  /** A reaper refuses what no order enforces, and no policy, and looks for the Node. */
+  #carriedOut(state: State, command: Command, how: How): State {
+    const { cluster } = state
+    if (how === 'lost' || command.type === 'WarnObject') return state
+    if (command.type === 'VerifyOwner')
+      return { ...state, results: [...state.results, cluster.verify(command)] }
+    const isRuled = command.type === 'DeleteObject' && command.rule !== null
+    const carry = (): Event =>
+      isRuled && !this.#mayBeCarriedOut(state, command)
+        ? settled(command, 'blocked', null)
+        : cluster.carryOut(command)
+    const results = how === 'twice' ? [carry(), carry()] : [carry()]
+    return { ...state, results: [...state.results, ...(how === 'unanswered' ? [] : results)] }
+  }
+
+  #mayBeCarriedOut(state: State, { owners }: DeleteObject): boolean {
+    const { cluster } = state
+    const named = owners.filter(({ claim, uid }) => claim === 'absent' && uid === '')
+    return this.#isEnforced(state) && named.every((each) => cluster.at(each) === undefined)
+  }
+
+  #isEnforced({ cluster, isEnforced }: State): boolean {
+    if (!this.#isOfPolicy) return isEnforced
+    return isEnforcedBy(cluster.at(POLICY), this.#rule)
   }
 
   #copy(cluster: ModelCluster): ModelCluster {
@@ -249,6 +356,7 @@ class Ways {
     if (rule === null) return objection(cluster.objects.values(), removed)
     const dueMs = dueMsOf(this.#rule, ruledOf(removed))
     if (dueMs === undefined) return 'the rule is not about it'
+    if (!namesNoNode(this.#rule, removed, cluster)) return 'its Node is there'
     const leftMs = dueMs + this.#rule.forMs - this.#fold.nowMs
     return leftMs > 0 ? `it is due in ${leftMs} ms` : ''
   }
@@ -273,11 +381,15 @@ class Ways {
   }
 
   /** With a limit all or none of what became due together is left. */
-  #leftIn({ cluster, isEnforced }: State): readonly string[] {
-    const due = [...cluster.objects.values()].filter((each) => {
-      return dueMsOf(this.#rule, ruledOf(each)) !== undefined && each.deletedAt === null
+  #leftIn(state: State): readonly string[] {
+    const { cluster } = state
+    const all = [...cluster.objects.values()]
+    const due = all.filter((each) => {
+      const isDue = dueMsOf(this.#rule, ruledOf(each)) !== undefined && each.deletedAt === null
+      const isOver = isBeyond(this.#rule, each, all) && namesNoNode(this.#rule, each, cluster)
+      return isDue && isOver
     })
-    if (!isEnforced || due.length === 0) return []
+    if (!this.#isEnforced(state) || due.length === 0) return []
     const isHeld = [...this.#fold.state.values()].some(
       (value) => value.type === 'RuleRun' && value.heldAt > 0,
     )
@@ -301,21 +413,4 @@ class Ways {
     const way = this.#way.join(', ')
     this.complaints.push(`${rule}: ${script.join('; ')}: ${what}; on the way ${way}`)
   }
-}
-
-/** A reaper refuses what no order enforces. */
-function carriedOut(
-  state: State,
-  command: Command,
-  how: 'once' | 'lost' | 'twice' | 'unanswered',
-): State {
-  const { cluster } = state
-  if (how === 'lost' || command.type === 'WarnObject') return state
-  if (command.type === 'VerifyOwner')
-    return { ...state, results: [...state.results, cluster.verify(command)] }
-  const isRuled = command.type === 'DeleteObject' && command.rule !== null
-  const carry = (): Event =>
-    isRuled && !state.isEnforced ? settled(command, 'blocked', null) : cluster.carryOut(command)
-  const results = how === 'twice' ? [carry(), carry()] : [carry()]
-  return { ...state, results: [...state.results, ...(how === 'unanswered' ? [] : results)] }
 }

@@ -76,6 +76,16 @@ export class Etcd implements AsyncDisposable {
     return header.revision
   }
 
+  /** As text; undefined where there is none. */
+  async get(key: string): Promise<string | undefined> {
+    const { kvs = [] } = await this.#call<{ readonly kvs?: readonly { readonly value: string }[] }>(
+      '/v3/kv/range',
+      { key: base64(key) },
+    )
+    const [first] = kvs
+    return first && Buffer.from(first.value, 'base64').toString('utf8')
+  }
+
   /** Without the API server's knowledge: for example a value that it cannot read. */
   async put(key: string, value: string): Promise<void> {
     await this.#call('/v3/kv/put', { key: base64(key), value: base64(value) })

@@ -1,14 +1,12 @@
 /**
  * Random certificate signing requests from a seed, for one pass of upstream's cleaner and for the
  * rule `certificate-requests`: with conditions of given times, and certificates that have expired
- * or have not.
+ * or have not; of any age where they have none of both.
  *
- * What must stay true: which of them are due is said by the conditions alone. A server sets the
- * time of creation itself, so the case that a request without a condition is 24 hours old is not
- * here: ports/rule/builtin.test.ts has it.
+ * What must stay true: which of them are due is said by their conditions and their age alone.
  */
+import type { ControlPlane } from '../../cluster/control-plane.ts'
 import {
-  collectionPath,
   type Kind,
   kind,
   type Made,
@@ -18,11 +16,14 @@ import {
   remove,
 } from '../../process/objects.ts'
 import { seeded } from '../../seeded.ts'
+import { putBack } from './restored.ts'
 
 export interface CertificateRequest {
   readonly name: string
   readonly conditions: readonly { readonly type: string; readonly agoMs: number }[]
   readonly certificate: 'none' | 'expired' | 'valid'
+  /** Its age; zero: as the server sets it. */
+  readonly agoMs: number
   /** It has the name of another one that was due. */
   readonly again: boolean
 }
@@ -49,12 +50,14 @@ export function certificateRequests(seed: number): readonly CertificateRequest[]
     const drawn = chance.pick(['none', 'none', 'expired', 'valid'] as const)
     const certificate = types.includes('Approved') ? drawn : 'none'
     const again = chance.next() < 0.2
-    return { name: `csr-${seed}-${index}`, conditions, certificate, again }
+    const agoMs = types.length === 0 ? Math.max(0, chance.pick([first, ...ages])) : 0
+    return { name: `csr-${seed}-${index}`, conditions, certificate, agoMs, again }
   })
 }
 
 /** As upstream's source has it; see docs/operate/rules.md. */
-export function isRequestDue({ conditions, certificate }: CertificateRequest): boolean {
+export function isRequestDue({ conditions, certificate, agoMs }: CertificateRequest): boolean {
+  if (conditions.length === 0) return agoMs > DAY_MS
   const isOld = (type: string, ms: number): boolean =>
     conditions.some((each) => each.type === type && each.agoMs > ms)
   if (isOld('Denied', HOUR_MS) || isOld('Failed', HOUR_MS)) return true
@@ -63,7 +66,7 @@ export function isRequestDue({ conditions, certificate }: CertificateRequest): b
 }
 
 export async function makeRequest(
-  plane: Requests,
+  plane: ControlPlane,
   request: CertificateRequest,
   now: number,
 ): Promise<Made> {
@@ -71,15 +74,8 @@ export async function makeRequest(
     const old = { ...request, conditions: [], certificate: 'none' } as const
     await remove(plane, await makeOne(plane, old, now))
   }
-  return await makeOne(plane, request, now)
-}
-
-/** Uids of all that are left. */
-export async function requestsLeft(plane: Requests): Promise<ReadonlySet<string>> {
-  const { body } = await plane.request<{
-    readonly items: readonly { readonly metadata: { readonly uid: string } }[]
-  }>('GET', collectionPath(REQUEST, ''))
-  return new Set(body.items.map(({ metadata }) => metadata.uid))
+  const made = await makeOne(plane, request, now)
+  return request.agoMs === 0 ? made : await putBack(plane, made, now - request.agoMs)
 }
 
 async function makeOne(
@@ -147,7 +143,7 @@ const CERTIFICATES = {
   ),
 }
 
-const REQUEST: Kind = {
+export const REQUEST: Kind = {
   ...kind('certificates.k8s.io/v1', 'CertificateSigningRequest', 'certificatesigningrequests'),
   namespaced: false,
   body: {

@@ -38,8 +38,12 @@ export interface JobTwinResult {
 
 type Sides = readonly [JobSide, JobSide]
 
-/** A difference that lasts this long is one. */
-const EQUAL_WITHIN_MS = 60_000
+/**
+ * A difference that lasts this long is one. Where connections break again and again, as they do for
+ * all lives at once, client-go waits up to a minute before it watches again, and a deletion in the
+ * foreground takes two of its watches in turn.
+ */
+const EQUAL_WITHIN_MS = 150_000
 const LOOK_EVERY_MS = 500
 /** A deletion by hand so soon after or before the TTL's may come first or not. */
 const RACE_AFTER_MS = 5_000
