@@ -64,6 +64,9 @@ const SPEC: Json = {
   ),
   propagationPolicy: said('Background (default), Foreground or Orphan.', TEXT),
   gracePeriodSeconds: said('Of Pods; left out: the default of the server.', COUNT),
+  failFirst: said('Of Pods: one that has not ended is patched to Failed before.', {
+    type: 'boolean',
+  }),
   keep: said(
     'The newest of each group stay.',
     open({

@@ -237,6 +237,7 @@ const rule = record<Rule>({
   ),
   propagationPolicy: propagation,
   gracePeriodSeconds: maybe(number),
+  failFirst: truth,
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),

@@ -101,6 +101,7 @@ const UNSCHEDULED_PODS: Builtin = {
     when: { 'spec.nodeName': { exists: false } },
     after: 0,
     gracePeriodSeconds: 0,
+    failFirst: true,
   },
 }
 
@@ -124,11 +125,13 @@ const ORPHANED_PODS: Builtin = {
     match: { kinds: ['Pod'] },
     absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
     gracePeriodSeconds: 0,
+    failFirst: true,
   },
   '-terminating': {
     match: { kinds: ['Pod'], terminating: true },
     absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
     gracePeriodSeconds: 0,
+    failFirst: true,
   },
 }
 

@@ -62,7 +62,7 @@ test('a rule is what was written, and the rest is the default', () => {
     terminating: false,
   }
   const rest = {
-    ...{ propagationPolicy: 'Background', gracePeriodSeconds: null },
+    ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
     ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null },
   }
   const complete = 'status.conditions[type=Complete]'
@@ -90,6 +90,7 @@ test('a rule is what was written, and the rest is the default', () => {
       cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
       propagationPolicy: 'Foreground',
       gracePeriodSeconds: null,
+      failFirst: false,
       forMs: 600_000,
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
@@ -327,6 +328,15 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [
     'match: { kinds: [Pod], terminating: true }, after: 0, gracePeriodSeconds: 0',
     /would delete all objects of its kinds at once/,
+  ],
+  [`${POD}, after: 1h, failFirst: true`, /failFirst takes gracePeriodSeconds: 0/],
+  [
+    `${POD}, after: 1h, failFirst: true, gracePeriodSeconds: 0, when: { status.phase: Running }`,
+    /failFirst changes status\.phase, by which the rule decides/,
+  ],
+  [
+    'match: { kinds: [ConfigMap], labels: a }, after: 1h, failFirst: true, gracePeriodSeconds: 0',
+    /gracePeriodSeconds is of Pods only/,
   ],
   [`${POD}, keep: { by: cluster }`, /keep\.newest: is missing/],
   [`${POD}, keep: { newest: 0, by: cluster }`, /keep\.newest: expected a whole number from 1/],

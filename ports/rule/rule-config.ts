@@ -23,7 +23,7 @@ import { absentOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
-import { bad, oneOf, whole } from './setting.ts'
+import { bad, flag, oneOf, whole } from './setting.ts'
 
 /** Of a rule, and of a built-in one some. */
 export const RULE_KEYS: readonly string[] = [
@@ -37,6 +37,7 @@ export const RULE_KEYS: readonly string[] = [
     'limit',
     'propagationPolicy',
     'gracePeriodSeconds',
+    'failFirst',
     'keep',
     'absent',
     'builtin',
@@ -146,6 +147,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
     gracePeriodSeconds: graceOf(fields['gracePeriodSeconds'], `${from}.gracePeriodSeconds`),
+    failFirst: flagOf(fields['failFirst'], `${from}.failFirst`),
     forMs: Math.max(waitMs(wait, `${from}.for`), absent === null ? 0 : LEAST_ABSENT_MS),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
@@ -153,6 +155,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     absent,
   }
   checkGrace(rule, from)
+  checkFailFirst(rule, from)
   checkReach(rule, reading)
   checkSecrets(rule, from)
   return within === undefined ? rule : { ...rule, match: { ...rule.match, namespaces: [within] } }
@@ -178,6 +181,24 @@ function checkGrace({ match, gracePeriodSeconds }: Rule, from: string): void {
   const other = kinds.find(({ group, kind }) => group !== '' || kind !== 'Pod')
   if (gracePeriodSeconds === null || other === undefined) return
   throw bad(`${from}: gracePeriodSeconds is of Pods only, not of ${kindText(other)}`)
+}
+
+function flagOf(value: unknown, from: string): boolean {
+  return flag({ key: 'failFirst', value, from }) ?? false
+}
+
+/** Of a Pod that is Failed by then the rule has to say the same, should its DELETE come later. */
+const PATCHED = /^status($|\[|\.(phase|conditions|reason|message)($|[.[:]))/
+
+function checkFailFirst(rule: Rule, from: string): void {
+  if (!rule.failFirst) return
+  if (rule.gracePeriodSeconds !== 0) {
+    throw bad(`${from}: failFirst takes gracePeriodSeconds: 0; a node ends other Pods itself`)
+  }
+  const reads = readsOf([{ ...rule, failFirst: false }]).flatMap(({ fields }) => fields)
+  const wrong = reads.find((path) => PATCHED.test(path))
+  if (wrong === undefined) return
+  throw bad(`${from}: failFirst changes ${wrong}, by which the rule decides`)
 }
 
 function limitOf(value: unknown, from: string): RuleLimit | null {

@@ -115,7 +115,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
         ...{ expression: null, terminating: false },
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
-      ...{ gracePeriodSeconds: null, limit: null, keep: null, absent: null },
+      ...{ gracePeriodSeconds: null, failFirst: false, limit: null, keep: null, absent: null },
     },
     account: accountOf(namespace, account),
     isRefused: false,

@@ -96,6 +96,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     cases,
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
     gracePeriodSeconds: null,
+    failFirst: false,
     keep: null,
     absent: null,
     forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),

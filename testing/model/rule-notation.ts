@@ -6,8 +6,8 @@
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
  * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`;
- * `terminating`, and then the seconds are since the deletion was requested; and as an expression
- * that reads the time, `older:SECONDS`, `younger:SECONDS`.
+ * `fail-first`; `terminating`, and then the seconds are since the deletion was requested; and as an
+ * expression that reads the time, `older:SECONDS`, `younger:SECONDS`.
  *
  * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.
@@ -55,6 +55,7 @@ export function ruleIn(text: string): Rule {
     ],
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
     gracePeriodSeconds: grace === undefined ? null : Number(grace),
+    failFirst: marks.includes('fail-first'),
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
     keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),

@@ -25,6 +25,8 @@ export interface Rule {
   readonly propagationPolicy: PropagationPolicy
   /** Of its DELETE, in seconds; null for the server's default. */
   readonly gracePeriodSeconds: number | null
+  /** Of Pods: one that has not ended is patched to Failed before its DELETE. */
+  readonly failFirst: boolean
   /** For how long it must have been due without a break: log time in milliseconds. */
   readonly forMs: number
   /** An Event on the object says so long before that it is to be deleted; 0: none does. */
@@ -330,7 +332,10 @@ function annotationsOf({ match, cases }: Rule): readonly string[] {
   return [...named, ...timed, ...(match.expression?.annotations ?? [])]
 }
 
-function fieldsOf({ match, cases, keep, absent }: Rule): readonly string[] {
+/** Of a Pod: `Succeeded` and `Failed` are its ends. */
+export const POD_PHASE = 'status.phase'
+
+function fieldsOf({ match, cases, keep, absent, failFirst }: Rule): readonly string[] {
   const named = cases.flatMap(({ fields, since, after }) => [
     ...fields.map(({ key }) => key),
     ...(since.type === 'field' ? [since.path] : []),
@@ -338,7 +343,9 @@ function fieldsOf({ match, cases, keep, absent }: Rule): readonly string[] {
   ])
   const first = keep?.first.map(({ key }) => key) ?? []
   const names = absent === null ? [] : [absent.field]
-  return [...named, ...(match.expression?.fields ?? []), ...first, ...names]
+  // Of one that its finalizers alone hold it is known whether it is still to be Failed.
+  const phase = failFirst && match.terminating ? [POD_PHASE] : []
+  return [...named, ...(match.expression?.fields ?? []), ...first, ...names, ...phase]
 }
 
 function sorted(keys: readonly string[]): readonly string[] {

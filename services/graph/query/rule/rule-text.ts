@@ -23,7 +23,7 @@ import type {
 /** One sentence. */
 export function ruleText(rule: Rule): string {
   const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
-  const { absent } = rule
+  const { absent, failFirst } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
@@ -32,8 +32,9 @@ export function ruleText(rule: Rule): string {
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
+  const failed = failFirst ? ', after it was set to Failed' : ''
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${gone}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${gone}${kept}${throughout}${how}${grace}${failed}${warned}${limitText(limit)}.`
 }
 
 const HOW = {
