@@ -32,5 +32,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     warnMs: 0,
     keep: null,
     absent: null,
+    beside: null,
   },
 ]

@@ -175,6 +175,10 @@ export const POLICY_DEFINITIONS: readonly Json[] = [
       serviceAccountNamespace: TEXT,
       builtin: said('A built-in rule of Kinfold.', TEXT),
       absent: said('An object whose name it has is not there.', open({ kind: TEXT, name: ANY })),
+      beside: said(
+        'The object whose name it has is so.',
+        open({ kind: TEXT, name: ANY, when: ANY }),
+      ),
     },
     'A rule of Kinfold about objects of the whole cluster. It deletes nothing before it is enforced by an annotation.',
   ),

@@ -17,11 +17,13 @@ import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import { ACTING, KinfoldProcess } from '../../testing/process/kinfold-process.ts'
 import {
   type Kind,
+  kind,
   type Made,
   make,
   mergePatch,
   POD,
   pathOf,
+  remove,
 } from '../../testing/process/objects.ts'
 import { upConfig } from '../config/config.ts'
 
@@ -33,10 +35,17 @@ kind: Config
 kinds: [${KINDS}]
 rules:
   - builtin: orphaned-pods
+  - builtin: out-of-service-pods
 `
 
+const NODE: Kind = { ...kind('v1', 'Node', 'nodes'), namespaced: false }
+const TAINT = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }
+
 interface Pod {
-  readonly metadata: { readonly deletionTimestamp?: string }
+  readonly metadata: {
+    readonly deletionTimestamp?: string
+    readonly deletionGracePeriodSeconds?: number
+  }
   readonly status: {
     readonly phase: string
     readonly conditions?: readonly { readonly type: string; readonly reason?: string }[]
@@ -99,5 +108,22 @@ suite('rules that do more than delete', { skip }, () => {
       status.conditions?.map(({ type, reason }) => [type, reason]),
       [['DisruptionTarget', 'DeletionByPodGC']],
     )
+  })
+
+  test('a Pod that is being deleted goes by force once its Node is out of service, and not before', async () => {
+    const node = await make(plane, { kind: NODE, name: 'out' })
+    const ready = { type: 'Ready', status: 'True' }
+    await mergePatch(plane, `${pathOf(node)}/status`, { status: { conditions: [ready] } })
+    const made = await runningPod('stuck', 'out')
+    await remove(plane, made)
+    await mergePatch(plane, pathOf(node), { spec: { taints: [TAINT] } })
+    const held = await podIs(made, ({ metadata }) => metadata.deletionTimestamp !== undefined)
+    equal(held.status.phase, 'Running')
+    const unknown = { ...ready, status: 'Unknown' }
+    await mergePatch(plane, `${pathOf(node)}/status`, { status: { conditions: [unknown] } })
+    const { status } = await podIs(made, ({ metadata }) => {
+      return metadata.deletionGracePeriodSeconds === 0
+    })
+    deepEqual([status.phase, status.conditions], ['Failed', undefined])
   })
 })

@@ -23,7 +23,7 @@ import type {
 } from '../model/rule/rule.ts'
 import { boundTo, isEnforced, isReadFor, POD_PHASE, rulesOfKind } from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
-import { namedBy } from './absent.ts'
+import { namedBy } from './beside.ts'
 import { isMet } from './condition.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
@@ -243,7 +243,9 @@ export function caseOf(
 function conditionText(rule: Rule, object: ObjectMeta): string {
   const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
   const named = namedBy(rule, object)
-  return named === null ? kept : `${kept}, and ${named.kind} "${named.name}" is not there`
+  if (named === null) return kept
+  const what = rule.beside === null ? 'is not there' : 'is as the rule says'
+  return `${kept}, and ${named.kind} "${named.name}" ${what}`
 }
 
 /** The last time that a key of a timer can name: beyond the year 30,000. */

@@ -189,6 +189,14 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
   ['orphaned-pods', 'on a node that is gone', { spec: { nodeName: 'a' } }, CREATED],
   ['orphaned-pods', 'that is deleted', terminating({ spec: { nodeName: 'a' } }), at('01:00:00')],
 
+  ['out-of-service-pods', 'that lives', { spec: { nodeName: 'a' } }, null],
+  [
+    'out-of-service-pods',
+    'that is deleted',
+    terminating({ spec: { nodeName: 'a' } }),
+    at('01:00:00'),
+  ],
+
   ['node-leases', 'of a Node that is gone', nodeLease(at('02:00:00')), at('03:00:00')],
   ['node-leases', 'never renewed', nodeLease(), null],
   ['node-leases', 'elsewhere', lease({ renewTime: at('02:00:00') }), null],

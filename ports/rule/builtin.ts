@@ -4,9 +4,6 @@
  * What must stay true: none is in force unless a config lists it; each deletes what its twin
  * deletes or less, and docs/operate/rules.md says where it is less. Twins are of Kubernetes 1.36,
  * by their paths below pkg/.
- *
- * Not here: what takes the fields of another object (pods of nodes out of service): no rule can say
- * that yet.
  */
 import type { Mapping } from './rule-term.ts'
 
@@ -135,6 +132,23 @@ const ORPHANED_PODS: Builtin = {
   },
 }
 
+/** controller/podgc, `gcTerminating`. */
+const OUT_OF_SERVICE_PODS: Builtin = {
+  '': {
+    match: { kinds: ['Pod'], terminating: true },
+    beside: {
+      kind: 'Node',
+      name: { field: 'spec.nodeName' },
+      when: {
+        'status.conditions[type=Ready].status': { not: 'True' },
+        'spec.taints[key=node.kubernetes.io/out-of-service].key': { exists: true },
+      },
+    },
+    gracePeriodSeconds: 0,
+    failFirst: true,
+  },
+}
+
 /** Upstream leaves these for ever where their owner reference is missing. */
 const NODE_LEASES: Builtin = {
   '': {
@@ -184,6 +198,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'unscheduled-pods': UNSCHEDULED_PODS,
   'terminated-pods': TERMINATED_PODS,
   'orphaned-pods': ORPHANED_PODS,
+  'out-of-service-pods': OUT_OF_SERVICE_PODS,
   'node-leases': NODE_LEASES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,

@@ -63,7 +63,7 @@ test('a rule is what was written, and the rest is the default', () => {
   }
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
-    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null },
+    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -96,6 +96,7 @@ test('a rule is what was written, and the rest is the default', () => {
       limit: { perHour: 200, percent: 20 },
       keep: null,
       absent: null,
+      beside: null,
     },
     {
       name: 'expired',
@@ -356,6 +357,12 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [`${POD}, absent: { kind: Pod, name: { field: a } }`, /absent\.kind: expected Node; no other/],
   [`${POD}, absent: { kind: Node, name: a }`, /absent\.name: expected a mapping with field/],
   [`${POD}, absent: { kind: Node, name: { field: 'a b' } }`, /"a b" is no path of a field/],
+  [`${POD}, beside: { kind: Node, name: { field: a } }`, /beside\.when: is missing/],
+  [`${POD}, beside: { kind: Pod, name: { field: a }, when: { a: b } }`, /beside\.kind: expected/],
+  [
+    `${POD}, absent: { kind: Node, name: { field: a } }, beside: { kind: Node, name: { field: a }, when: { a: b } }`,
+    /absent and beside exclude each other/,
+  ],
   ['builtin: unscheduled-pods, match: { terminating: true }', /terminating: are fixed/],
   ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
   ['builtin: toString', /builtin: is none of finished-jobs/],

@@ -19,7 +19,7 @@ import { readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
-import { absentOf, keepOf, narrowedKeep } from './rule-keep.ts'
+import { absentOf, besideOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
@@ -40,6 +40,7 @@ export const RULE_KEYS: readonly string[] = [
     'failFirst',
     'keep',
     'absent',
+    'beside',
     'builtin',
   ],
 ]
@@ -137,6 +138,8 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   const policyFrom = `${from}.propagationPolicy`
   const match = ruleMatch(fields['match'], `${from}.match`, compile)
   const absent = absentOf(fields['absent'], `${from}.absent`)
+  const beside = besideOf(fields['beside'], `${from}.beside`)
+  if (absent !== null && beside !== null) throw bad(`${from}: absent and beside exclude each other`)
   const rule: Rule = {
     name,
     match,
@@ -153,6 +156,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     limit: limitOf(limit, `${from}.limit`),
     keep: keepOf(fields['keep'], `${from}.keep`),
     absent,
+    beside,
   }
   checkGrace(rule, from)
   checkFailFirst(rule, from)
@@ -195,8 +199,8 @@ function checkFailFirst(rule: Rule, from: string): void {
   if (rule.gracePeriodSeconds !== 0) {
     throw bad(`${from}: failFirst takes gracePeriodSeconds: 0; a node ends other Pods itself`)
   }
-  const reads = readsOf([{ ...rule, failFirst: false }]).flatMap(({ fields }) => fields)
-  const wrong = reads.find((path) => PATCHED.test(path))
+  const ofPods = readsOf([{ ...rule, failFirst: false }]).filter(({ kind }) => kind === 'Pod')
+  const wrong = ofPods.flatMap(({ fields }) => fields).find((path) => PATCHED.test(path))
   if (wrong === undefined) return
   throw bad(`${from}: failFirst changes ${wrong}, by which the rule decides`)
 }
@@ -216,16 +220,19 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
 /** What is counted, or misses another object, takes no age. */
 function withTime(fields: Mapping): Mapping {
   const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
-  const isPlain = fields['keep'] === undefined && fields['absent'] === undefined
+  const isPlain = ['keep', 'absent', 'beside'].every((key) => fields[key] === undefined)
   return isPlain || isTimed ? fields : { ...fields, after: 0 }
 }
 
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases, keep, absent }: Rule, { from, within }: RuleReading): void {
+function checkReach(
+  { match, cases, keep, absent, beside }: Rule,
+  { from, within }: RuleReading,
+): void {
   if (keep !== null && match.terminating) {
     throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
   }
-  if (selects(match) || absent !== null) return
+  if (selects(match) || absent !== null || beside !== null) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, or when`

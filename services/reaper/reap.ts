@@ -185,6 +185,10 @@ async function prove(
   const { clock, config, policies, proofs, turns } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
+  // By what the rule says another object is verified; that of a policy is read for it.
+  const isBeside = command.type === 'DeleteObject' && command.owners.some(isOfRule)
+  const unruled = isBeside ? await policies.objection(command, onCall, signal) : ''
+  if (unruled !== '') return { type: 'Disproven', reason: unruled }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
   const looking: Looking = {
@@ -197,11 +201,11 @@ async function prove(
     attest: () => proofs.attest(onCall, signal),
   }
   const isDisproof = ({ claim, answer }: ClaimLook): boolean =>
-    disproof(claim, answer) !== undefined
+    disproof(claim, answer, site.facts(command, moments)) !== undefined
   const found = await lookAtAll(claims, since, looking, isDisproof)
   if (typeof found === 'string') return { type: 'Disproven', reason: found }
   for (const { claim, answer } of found.looks) {
-    const reason = disproof(claim, answer)
+    const reason = disproof(claim, answer, site.facts(command, moments))
     if (reason === undefined) continue
     const object = foundAgainst(claim, answer)
     if (object !== undefined) site.onFound(command, claim, object)
@@ -214,6 +218,10 @@ async function prove(
   if (lapsed !== '') return { type: 'Disproven', reason: lapsed }
   const isOld = areOutdated(found, looking)
   return { type: isOld ? 'Outdated' : 'Proven' }
+}
+
+function isOfRule({ claim }: OwnerClaim): boolean {
+  return claim === 'beside'
 }
 
 /** An object as it was read before its DELETE. */

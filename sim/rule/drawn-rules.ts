@@ -99,6 +99,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     failFirst: false,
     keep: null,
     absent: null,
+    beside: null,
     forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),
     warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),
     limit: chance.pick([null, null, { perHour, percent: chance.pick([0, 20, 60]) }]),
