@@ -322,12 +322,21 @@ class HttpCluster implements Cluster {
   }
 
   async mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean> {
-    const { group, resource } = what
+    const { group } = what
+    const [resource, subresource] = what.resource.split('/')
     const place = 'name' in what ? { namespace: what.namespace, name: what.name } : {}
     const body = JSON.stringify({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { verb, group, resource, ...place } },
+      spec: {
+        resourceAttributes: {
+          verb,
+          group,
+          resource,
+          ...(subresource !== undefined && { subresource }),
+          ...place,
+        },
+      },
     })
     const request = { ...requestOf('POST', REVIEWS, body, PLAIN), purpose: 'read' as const }
     const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {

@@ -471,6 +471,7 @@ test('the rules of the document are rules', () => {
     ['done', 'expires'],
     ['history', 'terminated-pods'],
     ['lost', 'orphaned-pods', 'orphaned-pods-terminating'],
+    ['shut-down', 'out-of-service-pods'],
     ['janitor', 'janitor-expires'],
   ])
   for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)
