@@ -26,10 +26,12 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     cases: [{ fields: [], since: { type: 'created' }, after: { type: 'fixed', ms: AFTER_MS } }],
     propagationPolicy: 'Background',
     gracePeriodSeconds: null,
+    failFirst: false,
     forMs: 0,
     limit: null,
     warnMs: 0,
     keep: null,
     absent: null,
+    beside: null,
   },
 ]

@@ -19,6 +19,8 @@ import {
   ClusterError,
   type DeleteOptions,
   type ListPage,
+  type MergeOptions,
+  type ReapAnswer,
   type Resource,
   type WatchEvent,
   type Watched,
@@ -538,6 +540,51 @@ function patches(given: Given): void {
     deepEqual(await drop(elsewhere, object.uid, stored), { type: 'Absent', code: 404 })
   })
 
+  test('annotations into the version that was read only, as a merge', async () => {
+    const { cluster, request } = given()
+    const made = await make(given(), 'annotated', { annotations: { other: 'stays' } })
+    const { uid, resourceVersion } = made
+    const merge = (more: Partial<MergeOptions>): Promise<ReapAnswer> => {
+      const change = { annotations: { 'example.com/at': 'now' } }
+      const options = { uid, resourceVersion, change, dryRun: false, ...more }
+      return cluster.merge(target(made), options, deadline())
+    }
+    deepEqual(await merge({ dryRun: true }), { type: 'WouldGo', code: 200 })
+    equal((await merge({ resourceVersion: `${Number(resourceVersion) + 1}` })).type, 'Conflict')
+    deepEqual(await current(given(), made), made)
+    const answer = await merge({})
+    ok(answer.type === 'Changed')
+    deepEqual([answer.object.uid, answer.object.resourceVersion === resourceVersion], [uid, false])
+    const { body } = await request('GET', pathOf(made))
+    deepEqual(body.metadata.annotations, { other: 'stays', 'example.com/at': 'now' })
+    equal((await merge({})).type, 'Conflict')
+    const elsewhere = { ...target(made), name: 'annotated-nowhere' }
+    const change = { annotations: { a: 'b' } }
+    const absent = { uid, resourceVersion, change, dryRun: false }
+    equal((await cluster.merge(elsewhere, absent, deadline())).type, 'Absent')
+  })
+
+  test('a status alone, with all else as it is', async () => {
+    const { cluster, request } = given()
+    const path = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`
+    const labels = { app: 'merged' }
+    const template = {
+      metadata: { labels },
+      spec: { containers: [{ name: 'a', image: 'a.example/a' }] },
+    }
+    const spec = { replicas: 0, selector: { matchLabels: labels }, template }
+    const made = await request('POST', path, { metadata: { name: 'merged' }, spec })
+    equal(made.status, 201)
+    const { uid, resourceVersion } = made.body.metadata
+    const at = { ...DEPLOYMENTS, namespace: NAMESPACE, name: 'merged' }
+    const where = { ...at, uid, resourceVersion, aggregated: false }
+    const change = { status: { observedGeneration: 7 } }
+    const options = { uid, resourceVersion, change, dryRun: false }
+    equal((await cluster.merge(where, options, deadline())).type, 'Changed')
+    const { body } = await request('GET', `${path}/merged`)
+    deepEqual([body.status.observedGeneration, body.spec.replicas], [7, 0])
+  })
+
   test('the last finalizer away, and the object goes', async () => {
     const { cluster, request } = given()
     const made = await make(given(), 'released', { finalizers: [HOLD] })
@@ -679,6 +726,7 @@ interface Regarding {
 
 interface Written {
   readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
   readonly ownerReferences?: readonly object[]
 }

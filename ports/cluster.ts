@@ -181,6 +181,18 @@ export interface DeleteOptions {
   readonly as?: string
 }
 
+/** A change of an object as it was read: both preconditions, and what is merged into it. */
+export interface MergeOptions
+  extends Pick<DeleteOptions, 'uid' | 'resourceVersion' | 'dryRun' | 'auditId' | 'as'> {
+  /** RFC 7386. */
+  readonly change: MergeChange
+}
+
+/** Annotations alone, or the status alone. */
+export type MergeChange =
+  | { readonly annotations: Readonly<Record<string, string>> }
+  | { readonly status: Readonly<Record<string, unknown>> }
+
 /** RFC 6902, the kinds of operations we send. `path` is a JSON pointer. */
 export type PatchOperation =
   | { readonly op: 'test'; readonly path: string; readonly value: unknown }
@@ -272,6 +284,11 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>
+  /**
+   * `Conflict` where the object has another version by now. What is recreated under the name has
+   * one, too.
+   */
+  merge(target: Target, options: MergeOptions, signal: AbortSignal): Promise<ReapAnswer>
   /** In the place of the status that the object has, if it still has that uid. */
   writeStatus(target: Target, status: object, signal: AbortSignal): Promise<ReapAnswer>
   /**

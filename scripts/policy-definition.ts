@@ -66,6 +66,9 @@ const SPEC: Json = {
   ),
   propagationPolicy: said('Background (default), Foreground or Orphan.', TEXT),
   gracePeriodSeconds: said('Of Pods; left out: the default of the server.', COUNT),
+  failFirst: said('Of Pods: one that has not ended is patched to Failed before.', {
+    type: 'boolean',
+  }),
   keep: said(
     'The newest of each group stay.',
     open({
@@ -174,6 +177,10 @@ export const POLICY_DEFINITIONS: readonly Json[] = [
       serviceAccountNamespace: TEXT,
       builtin: said('A built-in rule of Kinfold.', TEXT),
       absent: said('An object whose name it has is not there.', open({ kind: TEXT, name: ANY })),
+      beside: said(
+        'The object whose name it has is so.',
+        open({ kind: TEXT, name: ANY, when: ANY }),
+      ),
     },
     'A rule of Kinfold about objects of the whole cluster. It deletes nothing before it is enforced by an annotation.',
   ),

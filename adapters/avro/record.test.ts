@@ -58,6 +58,7 @@ import type {
   KeepBy,
   Rule,
   RuleAbsent,
+  RuleBeside,
   RuleCase,
   RuleExpression,
   RuleKeep,
@@ -237,6 +238,7 @@ const rule = record<Rule>({
   ),
   propagationPolicy: propagation,
   gracePeriodSeconds: maybe(number),
+  failFirst: truth,
   forMs: number,
   warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
@@ -248,6 +250,7 @@ const rule = record<Rule>({
     }),
   ),
   absent: maybe(record<RuleAbsent>({ ...groupKind, field: text })),
+  beside: maybe(record<RuleBeside>({ ...groupKind, field: text, when: terms })),
 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
@@ -313,7 +316,7 @@ const claims = list(
     uid: text,
     version: text,
     resource: text,
-    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1, orphaning: 1 }),
+    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1, orphaning: 1, beside: 1 }),
   }),
 )
 const command: { readonly [K in keyof CommandBase]: Draw<CommandBase[K]> } = {
@@ -933,7 +936,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     rows: list(record<KeptRow>({ rule: text, group: text, order: text, newest: number })),
     waits: list(record(groupKind)),
   },
-  Named: { count: number },
+  Named: { uids: list(text) },
   Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },

@@ -25,6 +25,7 @@ import {
   type KnownStarts,
   type ListPage,
   type LockAnswer,
+  type MergeOptions,
   type NamedResource,
   type PatchOperation,
   type ReadAnswer,
@@ -88,6 +89,7 @@ export interface ClusterOptions {
 }
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+const MERGE = 'application/merge-patch+json'
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
@@ -232,12 +234,7 @@ class HttpCluster implements Cluster {
   async delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer> {
     const { uid, resourceVersion, propagationPolicy, dryRun, auditId, as } = options
     const { gracePeriodSeconds } = options
-    if (uid === '' || resourceVersion === '') {
-      throw new Error(`a DELETE of ${target.resource}/${target.name} without a guard is never sent`)
-    }
-    if (as !== undefined && !isAccount(as)) {
-      throw new Error(`a DELETE of ${target.resource}/${target.name} as no account is never sent`)
-    }
+    checkGuard('DELETE', target, options)
     const path = objectPath(target)
     if (path === null) return nowhere(target)
     const body = JSON.stringify({
@@ -279,6 +276,23 @@ class HttpCluster implements Cluster {
       : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
   }
 
+  async merge(target: Target, options: MergeOptions, signal: AbortSignal): Promise<ReapAnswer> {
+    const { uid, resourceVersion, change, dryRun, auditId, as } = options
+    checkGuard('PATCH', target, options)
+    const path = objectPath(target)
+    if (path === null) return nowhere(target)
+    const query = `fieldManager=${this.#fieldManager}${dryRun ? '&dryRun=All' : ''}`
+    const isStatus = 'status' in change
+    const metadata = { uid, resourceVersion, ...(!isStatus && change) }
+    const body = JSON.stringify({ metadata, ...(isStatus && change) })
+    const url = `${path}${isStatus ? '/status' : ''}?${query}`
+    const asking = { auditId, accept: this.#acceptOf(target), as, type: MERGE }
+    const reply = await this.#call('PATCH', url, body, signal, asking)
+    if ('type' in reply) return reply
+    const guarded = { ...target, uid }
+    return readReap(reply, { ...this.#asked(guarded), verb: 'PATCH', dryRun })
+  }
+
   async writeStatus(target: Target, status: object, signal: AbortSignal): Promise<ReapAnswer> {
     const path = objectPath(target)
     if (path === null) return nowhere(target)
@@ -318,12 +332,21 @@ class HttpCluster implements Cluster {
   }
 
   async mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean> {
-    const { group, resource } = what
+    const { group } = what
+    const [resource, subresource] = what.resource.split('/')
     const place = 'name' in what ? { namespace: what.namespace, name: what.name } : {}
     const body = JSON.stringify({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { verb, group, resource, ...place } },
+      spec: {
+        resourceAttributes: {
+          verb,
+          group,
+          resource,
+          ...(subresource !== undefined && { subresource }),
+          ...place,
+        },
+      },
     })
     const request = { ...requestOf('POST', REVIEWS, body, PLAIN), purpose: 'read' as const }
     const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
@@ -458,16 +481,20 @@ class HttpCluster implements Cluster {
     path: string,
     body: string | null,
     signal: AbortSignal,
-    { accept = METADATA, auditId, as }: Asking = {},
+    { accept = METADATA, auditId, as, type }: Asking = {},
   ): Promise<Reply | UnknownAnswer> {
     try {
-      const own = requestOf(method, path, body, accept, auditId)
+      const plain = requestOf(method, path, body, accept, auditId)
+      const own =
+        type === undefined
+          ? plain
+          : { ...plain, headers: { ...plain.headers, 'content-type': type } }
       const request = as === undefined ? own : impersonating(own, as)
       const reply = await call(this.#exchange, request, signal)
       // A server that accepts no choice of types refuses before anything is done.
       const isPlainOnly = reply.status === 406 && accept !== PLAIN
       return isPlainOnly
-        ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId, as })
+        ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId, as, type })
         : reply
     } catch (error) {
       if (error instanceof HalfReply) return unanswered(error.cause, error.status)
@@ -483,6 +510,21 @@ interface Asking {
   readonly auditId?: string | undefined
   /** The account by whose rights the server decides. */
   readonly as?: string | undefined
+  /** Of the body; left out: a JSON Patch of a PATCH, and JSON of anything else. */
+  readonly type?: string | undefined
+}
+
+/** An empty precondition is none to an API server. */
+function checkGuard(
+  verb: 'DELETE' | 'PATCH',
+  { resource, name }: Target,
+  { uid, resourceVersion, as }: Pick<MergeOptions, 'uid' | 'resourceVersion' | 'as'>,
+): void {
+  const call = `a ${verb} of ${resource}/${name}`
+  if (uid === '' || resourceVersion === '') {
+    throw new Error(`${call} without a guard is never sent`)
+  }
+  if (as !== undefined && !isAccount(as)) throw new Error(`${call} as no account is never sent`)
 }
 
 function requestOf(

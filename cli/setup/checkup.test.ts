@@ -13,7 +13,9 @@ import { answered } from '../../testing/rig/watcher-rig.ts'
 import { seeded } from '../../testing/seeded.ts'
 import { type Checked, checkCluster, type Finding } from './checkup.ts'
 
-const EVERYTHING: Checked = { kinds: null, onlyAllowed: false, ignoreKinds: [], service: 'up' }
+const EVERYTHING: Checked = {
+  ...{ kinds: null, onlyAllowed: false, ignoreKinds: [], service: 'up', rules: [] },
+}
 
 const VERBS = ['list', 'watch', 'delete']
 const GROUP = {

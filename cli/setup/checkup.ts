@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { kubeconfigFiles } from '../../adapters/kubernetes/connection/kubeconfig.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../../ports/cluster.ts'
 import { ClusterError, STARTS } from '../../ports/cluster.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -26,6 +27,7 @@ import { type DataStart, readStart } from '../process/data-start.ts'
 import { clockNote } from '../process/log-time.ts'
 import { unwatchedText } from '../process/readiness.ts'
 import { type RightsOf, reaps, verbsOf } from './role-manifest.ts'
+import { checkRules } from './rule-rights.ts'
 
 /**
  * `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs.
@@ -44,6 +46,8 @@ export interface Checked {
   /** Of these only what the account may list and watch. */
   readonly onlyAllowed: boolean
   readonly service: RightsOf
+  /** Of the config. */
+  readonly rules: readonly Rule[]
 }
 
 /** Beyond this, times in history and in the cluster's objects do not compare. */
@@ -89,7 +93,9 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
     findings.push(...notServed(name, listed ?? [], [...reasons.keys()]))
     findings.push(...(await checkPermissions(cluster, asked, checked.service)))
     findings.push(...notWatched(name, reasons, listed !== null))
-    const { service } = checked
+    const { service, rules } = checked
+    const checks = { rules, service, served: kinds, watched: asked }
+    findings.push(...(await checkRules(cluster, checks, limit)))
     if (service === 'watcher' || service === 'up') findings.push(await checkLease(cluster, service))
     if (reaps(service)) findings.push(await checkLock(cluster))
   } catch (error) {

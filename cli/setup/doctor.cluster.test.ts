@@ -1,15 +1,17 @@
 /** `kinfold doctor` on a real API server names what an account may not do, kind by kind. */
 import { doesNotMatch, equal, match } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { kubectlEach } from '../../testing/cluster/account.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { ALL_VERBS, bindRole } from '../../testing/cluster/role.ts'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'
 
-const skip = missingServers('etcd', 'kube-apiserver')
+const DEFINITIONS = new URL('../../deploy/crds/cleanup-policies.yaml', import.meta.url)
+const skip = missingServers('etcd', 'kube-apiserver', 'kubectl')
 
 test('missing permissions are named kind by kind, with exit code 1', {
   skip: skip ?? false,
@@ -41,6 +43,29 @@ test('missing permissions are named kind by kind, with exit code 1', {
     /lease kube-system\/kinfold-data: a second process on a copied data directory is noticed/,
   )
   doesNotMatch(admin.stdout, /may not|not known/)
+
+  // For rules: by their config, and by the definitions of policies.
+  await kubectlEach(plane, 'apply', readFileSync(DEFINITIONS, 'utf8'))
+  const ruled = join(data, 'rules.yaml')
+  writeFileSync(
+    ruled,
+    'apiVersion: kinfold/v1alpha1\nkind: Config\nkinds: [pods]\nrules: [{ builtin: orphaned-pods }]\n',
+  )
+  const withRules = ['doctor', '--config', ruled, '--data', data]
+  const unruled = await runKinfold([...withRules, '--kubeconfig', kubeconfig])
+  equal(unruled.code, 1, unruled.stdout + unruled.stderr)
+  match(unruled.stdout, /\[!\] test: rule orphaned-pods: Node: not watched/)
+  match(
+    unruled.stdout,
+    /\[-\] test: pods\/status: may not patch; orphaned-pods, orphaned-pods-term/,
+  )
+  match(
+    unruled.stdout,
+    /\[!\] test: policies of the cluster: may not get cleanuppolicies\.kinfold\.dev, .* patch cleanuppolicies\/status\.kinfold\.dev, .* impersonate serviceaccounts;/,
+  )
+  const able = await runKinfold([...withRules, '--kubeconfig', plane.kubeconfig])
+  match(able.stdout, /\[\+\] test: rules may set Pods to Failed/)
+  match(able.stdout, /\[\+\] test: policies of the cluster: all rights are there/)
 
   // Of the kinds and the service that are meant, and of no others.
   await bindRole(plane, 'reaping', [

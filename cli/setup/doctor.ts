@@ -34,7 +34,7 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description(
-      'check permissions kind by kind, clocks, cluster identity, the lock, secret files, disk and data format',
+      'check permissions kind by kind and for rules, clocks, cluster identity, the lock, secret files, disk and data format',
     )
     .option('--kubeconfig <file>', 'kubeconfig')
     .option(
@@ -71,6 +71,7 @@ export function addDoctor(program: Command): void {
         kinds: onlyAllowed ? null : (kindsOf('kinds', flags, file?.kinds) ?? null),
         ignoreKinds: kindsOf('ignoreKinds', flags, file?.ignoreKinds)?.map(nameOf) ?? [],
         service: flags.service,
+        rules: file?.rules ?? [],
       }
       const { checkCluster, checkCopies, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('../config/clusters.ts')

@@ -156,7 +156,7 @@ function validationsOf(rules: LockRules): readonly Validation[] {
           ),
         ]),
     refusing(`request.operation != 'UPDATE' || ${onlyRemoved(rules.mayRemove)}`, finalizer),
-    refusing(`request.operation != 'UPDATE' || (${ONLY_SHORTENED})`, content),
+    refusing(`request.operation != 'UPDATE' || (${ONLY_FAILED}) || (${ONLY_SHORTENED})`, content),
   ]
 }
 
@@ -182,6 +182,16 @@ const ONLY_SHORTENED = [
   `oldObject.metadata.all(k, k in ${celList(LOOSE)} || k in object.metadata)`,
   shortened('ownerReferences'),
   shortened('finalizers'),
+].join(' && ')
+
+/** A Pod that a rule deletes, set to Failed before: of its status the phase, and why. */
+const ONLY_FAILED = [
+  "request.resource.group == '' && request.resource.resource == 'pods'",
+  "request.?subResource.orValue('') == 'status'",
+  "object.?status.?phase.orValue('') == 'Failed'",
+  'object.?spec == oldObject.?spec',
+  `object.metadata.all(k, k in ['managedFields', 'resourceVersion'] || (k in oldObject.metadata && object.metadata[k] == oldObject.metadata[k]))`,
+  `object.status.all(k, k in ['phase', 'conditions'] || (k in oldObject.?status.orValue({}) && object.status[k] == oldObject.status[k]))`,
 ].join(' && ')
 
 function shortened(list: string): string {

@@ -76,7 +76,7 @@ export function addRbac(program: Command): void {
     .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
     .option(
       '--cleanup-policies',
-      'rights for policies of the cluster, impersonating service accounts among them',
+      'rights for policies of the cluster, impersonating service accounts among them, and for Pods that are Failed first',
     )
     .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
@@ -212,7 +212,8 @@ function manifestsFor(
   const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
   const reapers = accounts.filter(reaps)
   const policies = flags.cleanupPolicies === true
-  const options = { kinds, namespace: place, onlyNamespaces, clusterScoped, policies }
+  const failsPods = policies || (config?.rules.some(({ failFirst }) => failFirst) ?? false)
+  const options = { kinds, namespace: place, onlyNamespaces, clusterScoped, policies, failsPods }
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),
     protectedKinds: protectedKinds(flags.protectKinds, known),

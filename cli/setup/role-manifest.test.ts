@@ -120,6 +120,7 @@ test('watcher and reaper have an account each, with rights kind by kind and noth
 test('with policies of the cluster the reaper may impersonate service accounts, and nobody else', async () => {
   const manifests = await printed('--kinds', 'pods', '--cleanup-policies')
   deepEqual(faults(manifests), [
+    'ClusterRole kinfold-reaper-change: pods/status',
     'ClusterRole kinfold-reaper-policies: cleanuppolicies/status',
     'ClusterRole kinfold-reaper-policies: clustercleanuppolicies/status',
     'ClusterRole kinfold-reaper-impersonate: impersonate',

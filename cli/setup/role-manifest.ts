@@ -40,6 +40,8 @@ export interface RoleOptions {
   readonly clusterScoped: ReadonlySet<string>
   /** Whether CleanupPolicies of the cluster are read and carried out. */
   readonly policies: boolean
+  /** Whether a rule may set Pods to Failed before they are deleted. */
+  readonly failsPods: boolean
 }
 
 interface Rule {
@@ -70,6 +72,8 @@ const AGGREGATION: Rule = {
 }
 /** Warnings about references that nothing can come of. */
 const WARNINGS: Rule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'get'] }
+/** A Pod is set to Failed before it is deleted (`failFirst`). */
+const POD_STATUS: Rule = { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] }
 /** Of Kubernetes itself, as rights in some namespaces leave them out. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'apiservices.apiregistration.k8s.io',
@@ -221,10 +225,14 @@ function changeRole(of: RightsOf, options: RoleOptions): readonly Manifest[] {
       ? [clusterBinding(role, role, account, namespace)]
       : onlyNamespaces.map((each) => bindingIn(each, role, 'ClusterRole', account, namespace))
   return [
-    clusterRole(role, rulesFor(changed(options), verbsOf(of).change)),
+    clusterRole(role, [...rulesFor(changed(options), verbsOf(of).change), ...statusRule(options)]),
     ...bindings,
     ...roleIn(LOCK.namespace, `${account}-lock`, probe, account, namespace),
   ]
+}
+
+function statusRule({ kinds, failsPods }: RoleOptions): readonly Rule[] {
+  return failsPods && kinds.some((kind) => nameOf(kind) === 'pods') ? [POD_STATUS] : []
 }
 
 /**

@@ -1,12 +1,12 @@
 /**
  * What rules count that keep the newest objects of each group, and what objects wait for that are
- * due while another one is absent.
+ * due while another one is absent, or as the rule says.
  *
  * What must stay true: only trusted objects count that live and about which owners leave the
  * decision to rules. Whatever ends a reason not to delete has the object judged again.
  *
  * Not here: the place of an object, and what is beyond (judge/keep.ts); what is absent
- * (judge/absent.ts).
+ * (judge/beside.ts).
  */
 import { ensureTimer } from '../graph/agenda.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
@@ -14,7 +14,7 @@ import type { Step } from '../graph/outcome.ts'
 import { judgeAgain, setIndexed } from '../graph/rule/keep-index.ts'
 import { nameKind } from '../graph/rule/name-index.ts'
 import { waitFor } from '../graph/wait.ts'
-import { namedBy } from '../judge/absent.ts'
+import { namedBy } from '../judge/beside.ts'
 import { unsureBecause } from '../judge/condition.ts'
 import { caughtUpAt, isMovingBack, rowOf } from '../judge/keep.ts'
 import { duenessOf } from '../judge/rule.ts'
@@ -23,7 +23,7 @@ import { isLeftToRules } from '../judge/verdict.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import { isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { besideOf, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 
 /** Before it is decided by what is counted. True: the object is counted otherwise than before. */
 export function countKept(step: Step, { object }: Node, judgement: Judgement): boolean {
@@ -43,7 +43,7 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
 
 /** An order has another rule delete it, whatever else is there: it is none of those that stay. */
 function goesAnyway({ enforced }: ClusterFacts, { rule }: Judgement): boolean {
-  if (rule === null || rule.keep !== null || rule.absent !== null) return false
+  if (rule === null || rule.keep !== null || besideOf(rule) !== null) return false
   return isEnforced(rule, enforced)
 }
 
@@ -54,17 +54,21 @@ function isDue(rule: Rule, object: ObjectMeta, now: number): boolean {
   return found !== null && found.at - rule.warnMs <= now
 }
 
-/** For the object that it names; where none is known, for the kind, whose list may show one. */
+/**
+ * For the object that it names; and for the kind, whose list may show one where none is known, and
+ * without whose watch it is not known what one is like.
+ */
 function waitsOf({ graph }: Step, rule: Rule, object: ObjectMeta): readonly GroupKind[] {
   const named = namedBy(rule, object)
   if (named === null) return []
   const { group, kind } = named
-  return graph.named(named) > 0 ? [nameKind(named)] : [nameKind(named), { group, kind }]
+  const isKnown = rule.beside === null && graph.named(named).length > 0
+  return isKnown ? [nameKind(named)] : [nameKind(named), { group, kind }]
 }
 
 /** It is due by the rule, and perhaps only because of what is not known now. */
 export function noteUnsure(step: Step, rule: Rule, { object }: Node): void {
-  if (rule.keep === null && rule.absent === null) return
+  if (rule.keep === null && besideOf(rule) === null) return
   const { state } = step.graph
   if (state === undefined || unsureBecause(step.graph, rule, object) === '') return
   if (state.now < caughtUpAt(state)) ensureTimer(step, caughtUpAt(state), object.uid)

@@ -229,8 +229,8 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(keepsKey(this.cluster, uid), keeps)
   }
 
-  setNamed(place: Coordinates, count: number): void {
-    this.#put(namedKey(this.cluster, place), count === 0 ? null : { type: 'Named', count })
+  setNamed(place: Coordinates, uids: readonly Uid[]): void {
+    this.#put(namedKey(this.cluster, place), uids.length === 0 ? null : { type: 'Named', uids })
   }
 
   setKeeping(keeping: Keeping | null): void {

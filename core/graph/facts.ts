@@ -161,8 +161,8 @@ export interface ClusterFacts {
   keepGroup(rule: string, group: string): KeepGroup | undefined
   /** In which groups an object is. */
   keeps(uid: Uid): Keeps | undefined
-  /** How many objects are at these coordinates, of the kinds that are known by name. */
-  named(place: Coordinates): number
+  /** Which objects are at these coordinates, of the kinds that are known by name. */
+  named(place: Coordinates): readonly Uid[]
   /** Undefined where no object is in any. */
   readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
@@ -345,8 +345,8 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
     return typed(this.reader.get(keepsKey(this.cluster, uid)), 'Keeps')
   }
 
-  named(place: Coordinates): number {
-    return typed(this.reader.get(namedKey(this.cluster, place)), 'Named')?.count ?? 0
+  named(place: Coordinates): readonly Uid[] {
+    return typed(this.reader.get(namedKey(this.cluster, place)), 'Named')?.uids ?? []
   }
 
   get keeping(): Keeping | undefined {

@@ -44,7 +44,7 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
 
 export function putNode(step: Step, before: Node | null, after: Node): void {
   step.graph.setNode(after.object.uid, after)
-  if (before === null) noteNamed(step, after.object, 1)
+  noteNamed(step, before, after)
   noteHeld(step, before, after)
   noteRuleTurn(step, before, after)
   if (before === null || isLinkedOtherwise(before, after)) relink(step, before, after)
@@ -52,7 +52,7 @@ export function putNode(step: Step, before: Node | null, after: Node): void {
 
 export function removeNode(step: Step, node: Node): void {
   step.graph.setNode(node.object.uid, null)
-  noteNamed(step, node.object, -1)
+  noteNamed(step, node, null)
   const { uid } = node.object
   if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
   noteHeld(step, node, null)

@@ -15,7 +15,7 @@ import { nodeTimer } from '../graph/agenda.ts'
 import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import { policyWith } from '../graph/rule/cluster-rules.ts'
-import { namedBy } from '../judge/absent.ts'
+import { namedBy, otherOf } from '../judge/beside.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
 import type { Command, CommandBase, CommandRule, OwnerClaim, Target } from '../model/command.ts'
@@ -139,8 +139,8 @@ function commandFor(
   const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
-      const absent = rule === null ? [] : absentClaim(step, rule, object)
-      const owners = [...stands.flatMap((stand) => claimOf(step, stand)), ...absent]
+      const beside = rule === null ? [] : besideClaim(step, rule, object)
+      const owners = [...stands.flatMap((stand) => claimOf(step, stand)), ...beside]
       const { finalizers } = object
       const decidedAt = decidedUpTo(step, stands)
       return {
@@ -152,7 +152,7 @@ function commandFor(
         listDigest: null,
         finalizers,
         owners,
-        freshness: absent.length > 0 ? 'recheck' : freshnessOf(verdict.evidence, stands, isStale),
+        freshness: beside.length > 0 ? 'recheck' : freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
         rule: rule === null ? null : commandRule(step, rule),
@@ -307,14 +307,20 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
   ]
 }
 
-/** What a rule takes for absent is verified as owners are: any object of that name refutes it. */
-function absentClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
+/**
+ * What a rule takes for absent is verified as owners are: any object of that name refutes it. So is
+ * what it says of another object.
+ */
+function besideClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
   const named = namedBy(rule, object)
   const kind = named === null ? undefined : step.graph.kind(named)
   if (named === null) return []
   invariant(kind !== undefined, 'a rule found absent what is of no known kind')
-  const version = servedVersion(kind, '')
-  return [{ ...named, uid: '', version, resource: kind.resource, claim: 'absent' }]
+  const at = { ...named, version: servedVersion(kind, ''), resource: kind.resource }
+  if (rule.beside === null) return [{ ...at, uid: '', claim: 'absent' }]
+  const other = otherOf(step.graph, rule, object)
+  invariant(other !== undefined, 'a rule read the fields of what is not known')
+  return [{ ...at, uid: other.object.uid, claim: 'beside' }]
 }
 
 /** What a live GET of the owner can confirm or refute. */

@@ -1,6 +1,6 @@
 /**
  * What a rule says of an object that takes other objects: how many are newer, and whether one is
- * there that it names.
+ * there that it names, and as the rule says.
  *
  * What must stay true: all that is said about an object by a rule is said with this; only the
  * reaper knows no other objects, and asks the cluster.
@@ -8,14 +8,16 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import { isGone, unsureOfAbsent } from './absent.ts'
+import { isBeside, isGone, unsureOfBeside } from './beside.ts'
 import { isBeyond, unsureOfCount } from './keep.ts'
 
 export function isMet(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
-  return isBeyond(facts, rule, object) && isGone(facts, rule, object)
+  return (
+    isBeyond(facts, rule, object) && isGone(facts, rule, object) && isBeside(facts, rule, object)
+  )
 }
 
 /** Why that cannot be said for sure; empty where it can. */
 export function unsureBecause(facts: ClusterFacts, rule: Rule, object: ObjectMeta): string {
-  return unsureOfCount(facts, rule, object) || unsureOfAbsent(facts, rule)
+  return unsureOfCount(facts, rule, object) || unsureOfBeside(facts, rule)
 }

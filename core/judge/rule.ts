@@ -21,9 +21,9 @@ import type {
   TimeSource,
   WaitSource,
 } from '../model/rule/rule.ts'
-import { boundTo, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { boundTo, isEnforced, isReadFor, POD_PHASE, rulesOfKind } from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
-import { namedBy } from './absent.ts'
+import { namedBy } from './beside.ts'
 import { isMet } from './condition.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
@@ -118,11 +118,18 @@ export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness 
 
 /**
  * A further DELETE of an object that is being deleted can only shorten its grace period: where that
- * is as short already, its finalizers hold it, and a DELETE would be sent for ever.
+ * is as short already, its finalizers hold it, and a DELETE would be sent for ever. A Pod may still
+ * have to be Failed, for a controller that takes its finalizer off then.
  */
-function isFutile({ match, gracePeriodSeconds }: Rule, object: ObjectMeta): boolean {
+function isFutile({ match, gracePeriodSeconds, failFirst }: Rule, object: ObjectMeta): boolean {
   if (!match.terminating || object.finalizers.length === 0) return false
+  if (failFirst && !hasEnded(object)) return false
   return (object.graceSeconds ?? 0) <= (gracePeriodSeconds ?? 0)
+}
+
+function hasEnded({ projected }: ObjectMeta): boolean {
+  const phase = textOf(projected?.fields ?? [], POD_PHASE)
+  return phase === 'Succeeded' || phase === 'Failed'
 }
 
 /** When its expression may say something else as time passes; null for never. */
@@ -236,7 +243,9 @@ export function caseOf(
 function conditionText(rule: Rule, object: ObjectMeta): string {
   const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
   const named = namedBy(rule, object)
-  return named === null ? kept : `${kept}, and ${named.kind} "${named.name}" is not there`
+  if (named === null) return kept
+  const what = rule.beside === null ? 'is not there' : 'is as the rule says'
+  return `${kept}, and ${named.kind} "${named.name}" ${what}`
 }
 
 /** The last time that a key of a timer can name: beyond the year 30,000. */

@@ -61,7 +61,8 @@ export interface OwnerClaim extends Coordinates {
   readonly uid: Uid
   readonly version: string
   readonly resource: string
-  readonly claim: 'absent' | 'waiting' | 'orphaning'
+  /** `beside`: it is as the command's rule says. */
+  readonly claim: 'absent' | 'waiting' | 'orphaning' | 'beside'
 }
 
 export interface DeleteObject extends CommandBase {
@@ -91,7 +92,8 @@ export interface DeleteObject extends CommandBase {
    */
   readonly decidedAt: number
   /**
-   * The rule that decided, and then `owners` is what it takes for absent; null where owners did.
+   * The rule that decided, and then `owners` is what it says of other objects; null where owners
+   * did.
    */
   readonly rule: CommandRule | null
 }

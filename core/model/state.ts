@@ -768,10 +768,10 @@ export interface Keeps {
   readonly waits: readonly GroupKind[]
 }
 
-/** `named/<cluster>/<coordinates>`: so many objects have that name. */
+/** `named/<cluster>/<coordinates>`: which objects have that name; one, but for a moment. */
 export interface Named {
   readonly type: 'Named'
-  readonly count: number
+  readonly uids: readonly Uid[]
 }
 
 export interface KeptRow {

@@ -172,7 +172,13 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
   ['unscheduled-pods', 'that lives', {}, null],
   ['unscheduled-pods', 'that is deleted', terminating({}), at('01:00:00')],
   ['unscheduled-pods', 'on a node', terminating({ spec: { nodeName: 'a' } }), null],
-  ['unscheduled-pods', 'that a finalizer holds', terminating({}, ['a'], 0), null],
+  ['unscheduled-pods', 'that a finalizer holds', terminating({}, ['a'], 0), at('01:00:00')],
+  [
+    'unscheduled-pods',
+    'that it holds and has Failed',
+    terminating({ status: { phase: 'Failed' } }, ['a'], 0),
+    null,
+  ],
   ['unscheduled-pods', 'with a finalizer', terminating({}, ['a']), at('01:00:00')],
 
   ['terminated-pods', 'that succeeded', { status: { phase: 'Succeeded' } }, CREATED],
@@ -182,6 +188,14 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
 
   ['orphaned-pods', 'on a node that is gone', { spec: { nodeName: 'a' } }, CREATED],
   ['orphaned-pods', 'that is deleted', terminating({ spec: { nodeName: 'a' } }), at('01:00:00')],
+
+  ['out-of-service-pods', 'that lives', { spec: { nodeName: 'a' } }, null],
+  [
+    'out-of-service-pods',
+    'that is deleted',
+    terminating({ spec: { nodeName: 'a' } }),
+    at('01:00:00'),
+  ],
 
   ['node-leases', 'of a Node that is gone', nodeLease(at('02:00:00')), at('03:00:00')],
   ['node-leases', 'never renewed', nodeLease(), null],

@@ -4,9 +4,6 @@
  * What must stay true: none is in force unless a config lists it; each deletes what its twin
  * deletes or less, and docs/operate/rules.md says where it is less. Twins are of Kubernetes 1.36,
  * by their paths below pkg/.
- *
- * Not here: what takes the fields of another object (pods of nodes out of service): no rule can say
- * that yet.
  */
 import type { Mapping } from './rule-term.ts'
 
@@ -101,6 +98,7 @@ const UNSCHEDULED_PODS: Builtin = {
     when: { 'spec.nodeName': { exists: false } },
     after: 0,
     gracePeriodSeconds: 0,
+    failFirst: true,
   },
 }
 
@@ -124,11 +122,30 @@ const ORPHANED_PODS: Builtin = {
     match: { kinds: ['Pod'] },
     absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
     gracePeriodSeconds: 0,
+    failFirst: true,
   },
   '-terminating': {
     match: { kinds: ['Pod'], terminating: true },
     absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
     gracePeriodSeconds: 0,
+    failFirst: true,
+  },
+}
+
+/** controller/podgc, `gcTerminating`. */
+const OUT_OF_SERVICE_PODS: Builtin = {
+  '': {
+    match: { kinds: ['Pod'], terminating: true },
+    beside: {
+      kind: 'Node',
+      name: { field: 'spec.nodeName' },
+      when: {
+        'status.conditions[type=Ready].status': { not: 'True' },
+        'spec.taints[key=node.kubernetes.io/out-of-service].key': { exists: true },
+      },
+    },
+    gracePeriodSeconds: 0,
+    failFirst: true,
   },
 }
 
@@ -181,6 +198,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'unscheduled-pods': UNSCHEDULED_PODS,
   'terminated-pods': TERMINATED_PODS,
   'orphaned-pods': ORPHANED_PODS,
+  'out-of-service-pods': OUT_OF_SERVICE_PODS,
   'node-leases': NODE_LEASES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,

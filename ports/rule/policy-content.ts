@@ -148,9 +148,10 @@ function ownRule(own: string, space: string, fields: Mapping, compile: CompileEx
     )
   }
   // Its author need not know which objects exist outside of the namespace.
-  if (fields['absent'] !== undefined) {
+  const other = ['absent', 'beside'].find((key) => fields[key] !== undefined)
+  if (other !== undefined) {
     throw bad(
-      `spec.absent: a CleanupPolicy knows of its own namespace only: take a ${CLUSTER_POLICY_KIND.kind}`,
+      `spec.${other}: a CleanupPolicy knows of its own namespace only: take a ${CLUSTER_POLICY_KIND.kind}`,
     )
   }
   const { match, ...others } = fields

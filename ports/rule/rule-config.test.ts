@@ -62,8 +62,8 @@ test('a rule is what was written, and the rest is the default', () => {
     terminating: false,
   }
   const rest = {
-    ...{ propagationPolicy: 'Background', gracePeriodSeconds: null },
-    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null },
+    ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
+    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -90,11 +90,13 @@ test('a rule is what was written, and the rest is the default', () => {
       cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
       propagationPolicy: 'Foreground',
       gracePeriodSeconds: null,
+      failFirst: false,
       forMs: 600_000,
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },
       keep: null,
       absent: null,
+      beside: null,
     },
     {
       name: 'expired',
@@ -328,6 +330,15 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     'match: { kinds: [Pod], terminating: true }, after: 0, gracePeriodSeconds: 0',
     /would delete all objects of its kinds at once/,
   ],
+  [`${POD}, after: 1h, failFirst: true`, /failFirst takes gracePeriodSeconds: 0/],
+  [
+    `${POD}, after: 1h, failFirst: true, gracePeriodSeconds: 0, when: { status.phase: Running }`,
+    /failFirst changes status\.phase, by which the rule decides/,
+  ],
+  [
+    'match: { kinds: [ConfigMap], labels: a }, after: 1h, failFirst: true, gracePeriodSeconds: 0',
+    /gracePeriodSeconds is of Pods only/,
+  ],
   [`${POD}, keep: { by: cluster }`, /keep\.newest: is missing/],
   [`${POD}, keep: { newest: 0, by: cluster }`, /keep\.newest: expected a whole number from 1/],
   [`${POD}, keep: { newest: 3 }`, /keep\.by: is missing: owner, namespace, cluster or/],
@@ -346,6 +357,12 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [`${POD}, absent: { kind: Pod, name: { field: a } }`, /absent\.kind: expected Node; no other/],
   [`${POD}, absent: { kind: Node, name: a }`, /absent\.name: expected a mapping with field/],
   [`${POD}, absent: { kind: Node, name: { field: 'a b' } }`, /"a b" is no path of a field/],
+  [`${POD}, beside: { kind: Node, name: { field: a } }`, /beside\.when: is missing/],
+  [`${POD}, beside: { kind: Pod, name: { field: a }, when: { a: b } }`, /beside\.kind: expected/],
+  [
+    `${POD}, absent: { kind: Node, name: { field: a } }, beside: { kind: Node, name: { field: a }, when: { a: b } }`,
+    /absent and beside exclude each other/,
+  ],
   ['builtin: unscheduled-pods, match: { terminating: true }', /terminating: are fixed/],
   ['builtin: jobs', /^f: rules\.r\.builtin: is none of finished-jobs, certificate-requests, /],
   ['builtin: toString', /builtin: is none of finished-jobs/],
@@ -454,6 +471,7 @@ test('the rules of the document are rules', () => {
     ['done', 'expires'],
     ['history', 'terminated-pods'],
     ['lost', 'orphaned-pods', 'orphaned-pods-terminating'],
+    ['shut-down', 'out-of-service-pods'],
     ['janitor', 'janitor-expires'],
   ])
   for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)

@@ -19,11 +19,11 @@ import { readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
-import { absentOf, keepOf, narrowedKeep } from './rule-keep.ts'
+import { absentOf, besideOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
-import { bad, oneOf, whole } from './setting.ts'
+import { bad, flag, oneOf, whole } from './setting.ts'
 
 /** Of a rule, and of a built-in one some. */
 export const RULE_KEYS: readonly string[] = [
@@ -37,8 +37,10 @@ export const RULE_KEYS: readonly string[] = [
     'limit',
     'propagationPolicy',
     'gracePeriodSeconds',
+    'failFirst',
     'keep',
     'absent',
+    'beside',
     'builtin',
   ],
 ]
@@ -136,6 +138,8 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   const policyFrom = `${from}.propagationPolicy`
   const match = ruleMatch(fields['match'], `${from}.match`, compile)
   const absent = absentOf(fields['absent'], `${from}.absent`)
+  const beside = besideOf(fields['beside'], `${from}.beside`)
+  if (absent !== null && beside !== null) throw bad(`${from}: absent and beside exclude each other`)
   const rule: Rule = {
     name,
     match,
@@ -146,13 +150,16 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
       oneOf({ key: 'propagationPolicy', value: policy, from: policyFrom }, POLICIES) ??
       'Background',
     gracePeriodSeconds: graceOf(fields['gracePeriodSeconds'], `${from}.gracePeriodSeconds`),
+    failFirst: flagOf(fields['failFirst'], `${from}.failFirst`),
     forMs: Math.max(waitMs(wait, `${from}.for`), absent === null ? 0 : LEAST_ABSENT_MS),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),
     keep: keepOf(fields['keep'], `${from}.keep`),
     absent,
+    beside,
   }
   checkGrace(rule, from)
+  checkFailFirst(rule, from)
   checkReach(rule, reading)
   checkSecrets(rule, from)
   return within === undefined ? rule : { ...rule, match: { ...rule.match, namespaces: [within] } }
@@ -180,6 +187,24 @@ function checkGrace({ match, gracePeriodSeconds }: Rule, from: string): void {
   throw bad(`${from}: gracePeriodSeconds is of Pods only, not of ${kindText(other)}`)
 }
 
+function flagOf(value: unknown, from: string): boolean {
+  return flag({ key: 'failFirst', value, from }) ?? false
+}
+
+/** Of a Pod that is Failed by then the rule has to say the same, should its DELETE come later. */
+const PATCHED = /^status($|\[|\.(phase|conditions|reason|message)($|[.[:]))/
+
+function checkFailFirst(rule: Rule, from: string): void {
+  if (!rule.failFirst) return
+  if (rule.gracePeriodSeconds !== 0) {
+    throw bad(`${from}: failFirst takes gracePeriodSeconds: 0; a node ends other Pods itself`)
+  }
+  const ofPods = readsOf([{ ...rule, failFirst: false }]).filter(({ kind }) => kind === 'Pod')
+  const wrong = ofPods.flatMap(({ fields }) => fields).find((path) => PATCHED.test(path))
+  if (wrong === undefined) return
+  throw bad(`${from}: failFirst changes ${wrong}, by which the rule decides`)
+}
+
 function limitOf(value: unknown, from: string): RuleLimit | null {
   if (value === undefined) return null
   const fields = mapping(value, ['perHour', 'percent'], from)
@@ -195,16 +220,19 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
 /** What is counted, or misses another object, takes no age. */
 function withTime(fields: Mapping): Mapping {
   const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
-  const isPlain = fields['keep'] === undefined && fields['absent'] === undefined
+  const isPlain = ['keep', 'absent', 'beside'].every((key) => fields[key] === undefined)
   return isPlain || isTimed ? fields : { ...fields, after: 0 }
 }
 
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach({ match, cases, keep, absent }: Rule, { from, within }: RuleReading): void {
+function checkReach(
+  { match, cases, keep, absent, beside }: Rule,
+  { from, within }: RuleReading,
+): void {
   if (keep !== null && match.terminating) {
     throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
   }
-  if (selects(match) || absent !== null) return
+  if (selects(match) || absent !== null || beside !== null) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, or when`

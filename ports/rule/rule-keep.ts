@@ -1,11 +1,11 @@
 /**
- * What a rule says of other objects: how many of the newest stay (`keep`), and which one is not
- * there (`absent`).
+ * What a rule says of other objects: how many of the newest stay (`keep`), which one is not there
+ * (`absent`), and what one is like (`beside`).
  *
  * What must stay true: of each group at least one stays, so no mapping that was left empty deletes
  * all.
  */
-import type { KeepBy, RuleAbsent, RuleKeep } from '../../core/model/rule/rule.ts'
+import type { KeepBy, RuleAbsent, RuleBeside, RuleKeep } from '../../core/model/rule/rule.ts'
 import { isLabelKey } from './label-selector.ts'
 import { fieldPath, fieldTerms, type Mapping, mapping } from './rule-term.ts'
 import { bad, oneOf, whole } from './setting.ts'
@@ -44,6 +44,15 @@ export function absentOf(value: unknown, from: string): RuleAbsent | null {
   if (kind !== 'Node') throw bad(`${from}.kind: expected Node; no other kind is known by name`)
   const { field } = mapping(name, ['field'], `${from}.name`)
   return { group: '', kind, field: fieldPath(field, `${from}.name.field`) }
+}
+
+export function besideOf(value: unknown, from: string): RuleBeside | null {
+  if (value === undefined) return null
+  const { when, ...named } = mapping(value, ['kind', 'name', 'when'], from)
+  const absent = absentOf(named, from)
+  const terms = fieldTerms(when, `${from}.when`)
+  if (absent === null || terms.length === 0) throw bad(`${from}.when: is missing`)
+  return { ...absent, when: terms }
 }
 
 /** Of a built-in rule only the number can be another. */

@@ -87,6 +87,8 @@ export function observedCluster(
       timed('PATCH', target, auditId, () =>
         cluster.patch(target, operations, dryRun, signal, auditId),
       ),
+    merge: (target, options, signal) =>
+      timed('PATCH', target, options.auditId, () => cluster.merge(target, options, signal)),
     writeStatus: (target, status, signal) =>
       timed('PATCH', target, undefined, () => cluster.writeStatus(target, status, signal)),
     writeEvent: (target, event, signal, auditId) =>

@@ -43,13 +43,15 @@ export interface ArchiveRequest {
 }
 
 export type Keeping =
-  /** `object`: as it was read, and is to be deleted. */
-  | { readonly type: 'Kept'; readonly object: ObjectMeta }
+  /** `read`: as it is to be deleted; with its body but for a Secret. */
+  | { readonly type: 'Kept'; readonly read: Read }
   /**
    * It is another object, another version of it, or deleted: the read object decides what follows.
    */
   | { readonly type: 'Moved'; readonly read: GetAnswer }
   | { readonly type: 'Failed'; readonly reason: string }
+
+type Read = Extract<GetAnswer | ReadAnswer, { readonly type: 'Found' }>
 
 export interface ArchiveParts {
   readonly log: Log
@@ -85,7 +87,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       const failure = await append(request, records, parts, signal)
       // It may be on the log in part, and the next try is counted again.
       if (failure !== undefined && taken !== undefined) room?.giveBack(taken)
-      return failure ?? { type: 'Kept', object: read.object }
+      return failure ?? { type: 'Kept', read }
     },
   }
 }

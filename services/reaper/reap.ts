@@ -10,16 +10,19 @@
  */
 import {
   type Command,
+  type DeleteObject,
   isOrdered,
   type OwnerClaim,
   type VerifyOwner,
 } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Cluster, GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
+import type { Cluster, GetAnswer, ReadAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import type { Archive } from './archive.ts'
 import type { Caller, CallVerb } from './call.ts'
 import type { ReaperConfig } from './config.ts'
+import { failedStatus } from './decide/fail-first.ts'
 import {
   claimsToProve,
   disproof,
@@ -33,7 +36,7 @@ import {
   ruleObjection,
   sparedBecause,
 } from './decide/gate.ts'
-import { deleteGuard, patchGuard } from './decide/guard.ts'
+import { deleteGuard, mergeGuard, patchGuard } from './decide/guard.ts'
 import { type Ended, type Result, settled, verified } from './decide/result.ts'
 import {
   type Again,
@@ -182,6 +185,10 @@ async function prove(
   const { clock, config, policies, proofs, turns } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
+  // By what the rule says another object is verified; that of a policy is read for it.
+  const isBeside = command.type === 'DeleteObject' && command.owners.some(isOfRule)
+  const unruled = isBeside ? await policies.objection(command, onCall, signal) : ''
+  if (unruled !== '') return { type: 'Disproven', reason: unruled }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
   const looking: Looking = {
@@ -194,11 +201,11 @@ async function prove(
     attest: () => proofs.attest(onCall, signal),
   }
   const isDisproof = ({ claim, answer }: ClaimLook): boolean =>
-    disproof(claim, answer) !== undefined
+    disproof(claim, answer, site.facts(command, moments)) !== undefined
   const found = await lookAtAll(claims, since, looking, isDisproof)
   if (typeof found === 'string') return { type: 'Disproven', reason: found }
   for (const { claim, answer } of found.looks) {
-    const reason = disproof(claim, answer)
+    const reason = disproof(claim, answer, site.facts(command, moments))
     if (reason === undefined) continue
     const object = foundAgainst(claim, answer)
     if (object !== undefined) site.onFound(command, claim, object)
@@ -213,10 +220,14 @@ async function prove(
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
 
+function isOfRule({ claim }: OwnerClaim): boolean {
+  return claim === 'beside'
+}
+
 /** An object as it was read before its DELETE. */
 interface Seen {
   readonly type: 'Seen'
-  readonly read: GetAnswer
+  readonly read: GetAnswer | ReadAnswer
   /** Under which it was read. */
   readonly marks: string
 }
@@ -246,7 +257,7 @@ async function archive(
       if (spared(keeping.read) !== '') return seenSpared(spared(keeping.read), keeping.read)
       return readBack(command, MOVED, keeping.read, tried, config)
     case 'Kept': {
-      const read: GetAnswer = { type: 'Found', object: keeping.object, code: 200 }
+      const { read } = keeping
       if (spared(read) !== '') return seenSpared(spared(read), read)
       const pass = await gate(command, life)
       if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
@@ -295,7 +306,7 @@ async function call(
   tried: Tried,
   life: Life,
 ): Promise<ReapAnswer | Settle | Again> {
-  const { moments, site, signal, onCall } = life
+  const { site, signal, onCall } = life
   const { dryRun } = tried
   const { id, target } = command
   const send = (
@@ -306,30 +317,8 @@ async function call(
     return site.caller.send(verb, to)
   }
   switch (command.type) {
-    case 'DeleteObject': {
-      let seen = kept
-      const facts = site.facts(command, moments)
-      if (seen === undefined && isReadFirst(command, facts)) {
-        const marks = marksAskedFor(facts)
-        const read = await site.caller.look(target, onCall, signal)
-        const spared = keptBecause(command, read, site.facts(command, moments))
-        if (spared !== '') return seenSpared(spared, read)
-        const answer = beforeDelete(command, resourceVersion, read)
-        if (answer !== undefined) return answer
-        // The GET may have taken long: a pause, an owner that orphans by now, or a failure
-        // meanwhile counts.
-        const pass = await gate(command, life)
-        if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
-        if (pass.dryRun && !dryRun) return blocked('became a dry run while the object was read')
-        seen = { type: 'Seen', read, marks }
-      }
-      const late = seen && lateObjection(command, resourceVersion, seen, tried, life)
-      if (late !== undefined) return late
-      const options = deleteGuard(command, resourceVersion, dryRun)
-      const answer = await send('DELETE', (to) => to.delete(target, options, signal))
-      site.policies.answered(command, answer)
-      return answer
-    }
+    case 'DeleteObject':
+      return await remove(command, resourceVersion, kept, tried, life)
     case 'OrphanDependent':
     case 'RemoveFinalizer':
       return send('PATCH', (to) =>
@@ -343,6 +332,93 @@ async function call(
       )
     }
   }
+}
+
+async function remove(
+  command: DeleteObject,
+  resourceVersion: string,
+  kept: Seen | undefined,
+  tried: Tried,
+  life: Life,
+): Promise<ReapAnswer | Settle | Again> {
+  const { moments, site, signal, onCall } = life
+  const { target } = command
+  const facts = site.facts(command, moments)
+  const failing = facts.rule?.failFirst === true ? facts.rule : undefined
+  let seen: Seen | ReapAnswer | Settle | Again | undefined = kept
+  if (seen === undefined && (failing !== undefined || isReadFirst(command, facts))) {
+    seen = await readFirst(command, resourceVersion, failing !== undefined, tried, life)
+    if (seen.type !== 'Seen') return seen
+  }
+  const late = seen && lateObjection(command, resourceVersion, seen, tried, life)
+  if (late !== undefined) return late
+  let version = resourceVersion
+  if (failing !== undefined && seen !== undefined) {
+    const failed = await failFirst(command, failing, seen, tried, life)
+    if (failed.type !== 'Seen') return failed
+    const objection = lateObjection(command, resourceVersion, failed, tried, life)
+    if (objection !== undefined) return objection
+    if (failed.read.type === 'Found') version = failed.read.object.resourceVersion
+  }
+  const options = deleteGuard(command, version, tried.dryRun)
+  onCall()
+  const answer = await site.caller.send('DELETE', (to) => to.delete(target, options, signal))
+  site.policies.answered(command, answer)
+  return answer
+}
+
+async function readFirst(
+  command: DeleteObject,
+  resourceVersion: string,
+  isWhole: boolean,
+  { dryRun }: Tried,
+  life: Life,
+): Promise<ReapAnswer | Settle | Seen> {
+  const { moments, site, signal, onCall } = life
+  const marks = marksAskedFor(site.facts(command, moments))
+  const { caller } = site
+  const read = isWhole
+    ? await caller.read(command.target, onCall, signal)
+    : await caller.look(command.target, onCall, signal)
+  const spared = keptBecause(command, read, site.facts(command, moments))
+  if (spared !== '') return seenSpared(spared, read)
+  const answer = beforeDelete(command, resourceVersion, read)
+  if (answer !== undefined) return answer
+  // The GET may have taken long: a pause, an owner that orphans by now, or a failure meanwhile
+  // counts.
+  const pass = await gate(command, life)
+  if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
+  if (pass.dryRun && !dryRun) return blocked('became a dry run while the object was read')
+  return { type: 'Seen', read, marks }
+}
+
+/**
+ * The Pod as it is after the patch, or as it was seen where it has ended. Whatever happens between
+ * this call and the DELETE, the Pod is due as it is then, and has ended.
+ */
+async function failFirst(
+  command: DeleteObject,
+  rule: Rule,
+  seen: Seen,
+  { dryRun }: Tried,
+  life: Life,
+): Promise<ReapAnswer | Settle | Seen> {
+  const { site, signal, onCall } = life
+  const { read } = seen
+  if (read.type !== 'Found' || !('text' in read)) return blocked('the Pod was not read whole')
+  const change = failedStatus(read.text, rule, site.clock.now())
+  if (change === undefined) return seen
+  const options = mergeGuard(command, read.object.resourceVersion, change, dryRun)
+  onCall()
+  const answer = await site.caller.send('PATCH', (to) => to.merge(command.target, options, signal))
+  if (answer.type === 'Refused') site.policies.answered(command, answer)
+  if (answer.type === 'WouldGo' && dryRun) return seen
+  if (answer.type !== 'Changed') return answer
+  const pass = await gate(command, life)
+  if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
+  if (pass.dryRun && !dryRun) return blocked('became a dry run while its Pod was set to Failed')
+  const { object, code } = answer
+  return { ...seen, read: { type: 'Found', object, code } }
 }
 
 /**

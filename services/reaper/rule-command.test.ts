@@ -268,3 +268,82 @@ test('deletes nothing while it cannot be said whether the Node is there', async 
   equal(world.exists('pod'), true)
   await running.stop()
 })
+
+const OUT = ruleIn(
+  'out cm 0 node:spec.nodeName node-when:spec.taint=out node-unless:status.ready=yes',
+)
+
+/** What names a Node that is out of service, as the fold knows it. */
+async function besideNode(world: World, node: object): Promise<DeleteObject> {
+  await world.rules(OUT)
+  await world.enforceRule(OUT)
+  await world.request('POST', NODES, { metadata: { name: 'n1' }, ...node })
+  await world.request('POST', CONFIG_MAPS, {
+    ...{ metadata: { name: 'pod' }, spec: { nodeName: 'n1' } },
+  })
+  const known = await world.read('n1', { kind: 'Node', resource: 'nodes', namespace: '' })
+  const { evidence, rule } = deleteByRule({}, OUT)
+  const claim = { ...NO_NODE, uid: known.uid, claim: 'beside' } as const
+  const more = { evidence, rule, owners: [claim], freshness: 'recheck' } as const
+  return world.deleteOf(await world.read('pod'), more)
+}
+
+const OUT_OF_SERVICE = { spec: { taint: 'out' } }
+
+test('deletes what is beside a Node that is as the rule says, by a GET just before', async () => {
+  const world = await World.open()
+  await world.command(await besideNode(world, OUT_OF_SERVICE))
+  const running = world.start()
+  deepEqual(await outcomes(world, 1), ['done'])
+  equal(world.exists('pod'), false)
+  await running.stop()
+})
+
+const others: readonly (readonly [string, (world: World) => Promise<void>, RegExp])[] = [
+  [
+    'has lost its taint',
+    (world) => world.request('PATCH', `${NODES}/n1`, { spec: { taint: null } }),
+    /^blocked Node\/n1 is not as rule out says/,
+  ],
+  [
+    'is ready again',
+    (world) => world.request('PATCH', `${NODES}/n1/status`, { status: { ready: 'yes' } }),
+    /^blocked Node\/n1 is not as rule out says/,
+  ],
+  [
+    'is gone',
+    (world) => world.request('DELETE', `${NODES}/n1`, {}),
+    /^blocked Node\/n1 is not there/,
+  ],
+  [
+    'is another one',
+    async (world) => {
+      await world.request('DELETE', `${NODES}/n1`, {})
+      await world.request('POST', NODES, { metadata: { name: 'n1' }, ...OUT_OF_SERVICE })
+    },
+    /^blocked Node\/n1 is another one by now/,
+  ],
+]
+
+for (const [what, change, reason] of others) {
+  test(`deletes nothing beside a Node that ${what}`, async () => {
+    const world = await World.open()
+    const command = await besideNode(world, OUT_OF_SERVICE)
+    await change(world)
+    await world.command(command)
+    const running = world.start()
+    match((await outcomes(world, 1))[0] ?? '', reason)
+    equal(world.exists('pod'), true)
+    await running.stop()
+  })
+}
+
+test('deletes nothing by a rule about another object that its command does not name', async () => {
+  const world = await World.open()
+  const command = await besideNode(world, OUT_OF_SERVICE)
+  await world.command({ ...command, owners: [] })
+  const running = world.start()
+  match((await outcomes(world, 1))[0] ?? '', /^blocked the command of rule out does not say which/)
+  equal(world.exists('pod'), true)
+  await running.stop()
+})

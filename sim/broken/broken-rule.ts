@@ -141,11 +141,11 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     mistake: 'pods of all Nodes are deleted while Nodes are listed for the first time',
     changes: [
       {
-        file: 'core/judge/absent.ts',
+        file: 'core/judge/beside.ts',
         function: 'isGone',
         body: [
           'const named = namedBy(rule, object)',
-          'return rule.absent === null || (named !== null && facts.named(named) === 0)',
+          'return rule.absent === null || (named !== null && facts.named(named).length === 0)',
         ],
       },
     ],

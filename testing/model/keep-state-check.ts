@@ -10,7 +10,7 @@ import { clusterIn, keepGroupKey, keptKey, lastPart, namedKey } from '../../core
 import { rowOf } from '../../core/judge/keep.ts'
 import { relistsAwaited } from '../../core/judge.ts'
 import type { Node } from '../../core/model/node.ts'
-import { isEnforced, rulesOfKind } from '../../core/model/rule/rule.ts'
+import { besideOf, isEnforced, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { KeepGroup, StateValue } from '../../core/model/state.ts'
 import { dueMsOf } from './rule-oracle.ts'
 import { ruledOf } from './rule-state-check.ts'
@@ -51,7 +51,7 @@ function checkNamed(entries: Entries): string[] {
   const expected = new Map<string, number>()
   const known = new Map<string, number>()
   for (const [key, value] of entries) {
-    if (value.type === 'Named') known.set(key, value.count)
+    if (value.type === 'Named') known.set(key, value.uids.length)
     if (value.type !== 'Node' || value.object.kind !== 'Node') continue
     const named = namedKey(clusterIn(key), value.object)
     expected.set(named, (expected.get(named) ?? 0) + 1)
@@ -85,7 +85,7 @@ function checkCounted(graph: StateReader, cluster: string, node: Node): string[]
   if (ofKind === null || !isLeft || object.deletedAt !== null) return []
   if (relistsAwaited(facts, node)?.length !== 0) return []
   const rule = facts.rules.find(({ name }) => name === verdict?.rule)
-  const isPlain = rule !== undefined && rule.keep === null && rule.absent === null
+  const isPlain = rule !== undefined && rule.keep === null && besideOf(rule) === null
   if (isPlain && isEnforced(rule, facts.enforced)) return []
   if ((object.projected?.reads ?? '') !== ofKind.reads.digest) return []
   const held = facts.keeps(object.uid)?.rows ?? []

@@ -5,9 +5,10 @@
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
- * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`;
- * `terminating`, and then the seconds are since the deletion was requested; and as an expression
- * that reads the time, `older:SECONDS`, `younger:SECONDS`.
+ * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`,
+ * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
+ * `fail-first`; `terminating`, and then the seconds are since the deletion was requested; and as an
+ * expression that reads the time, `older:SECONDS`, `younger:SECONDS`.
  *
  * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.
@@ -19,6 +20,7 @@ import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type {
   KeepBy,
   Rule,
+  RuleBeside,
   RuleCase,
   RuleExpression,
   RuleKeep,
@@ -55,10 +57,12 @@ export function ruleIn(text: string): Rule {
     ],
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
     gracePeriodSeconds: grace === undefined ? null : Number(grace),
+    failFirst: marks.includes('fail-first'),
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
     keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),
     absent: nodeField === undefined ? null : { group: '', kind: 'Node', field: nodeField },
+    beside: besideIn(one('node'), all('node-when'), all('node-unless')),
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
@@ -84,6 +88,16 @@ export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta):
   const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
   const projected = { ...NONE_READ, policy }
   return { ...object, annotations: [...annotations, ...more], projected }
+}
+
+function besideIn(
+  field: string | undefined,
+  all: readonly string[],
+  not: readonly string[],
+): RuleBeside | null {
+  if (field === undefined) return null
+  const others = not.map((each): Term => ({ ...isIn(each), operator: 'not-in' }))
+  return { group: '', kind: 'Node', field, when: [...all.map(isIn), ...others] }
 }
 
 /** `by`: `owner`, `namespace`, `cluster` or `label=KEY`. */

@@ -46,7 +46,9 @@ export function dueMsOf(rule: Rule, object: RuledObject): number | undefined {
 }
 
 /** Nothing but its finalizers keeps it. */
-function isStuck({ match, gracePeriodSeconds }: Rule, object: RuledObject): boolean {
+function isStuck({ match, gracePeriodSeconds, failFirst }: Rule, object: RuledObject): boolean {
+  const isOver = ['Succeeded', 'Failed'].includes(object.field('status.phase') ?? '')
+  if (failFirst && !isOver) return false
   const isShorter = (gracePeriodSeconds ?? 0) < (object.graceSeconds ?? 0)
   return match.terminating && object.hasFinalizers && !isShorter
 }

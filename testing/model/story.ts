@@ -30,7 +30,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import { ruleOfPolicy } from '../../core/model/rule/policy-in-force.ts'
-import { type Rule, ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
+import { type Rule, readsBeside, ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
@@ -137,8 +137,7 @@ export class World {
     if (projected?.reads === UNREAD) return { ...object, projected: null }
     if (isPolicyKind(object)) return object
     const ofKind = rulesOfKind(this.#rules(), object)
-    if (ofKind === null) return projected === null ? object : { ...object, projected: null }
-    const { digest: reads } = ofKind.reads
+    const { digest: reads } = ofKind?.reads ?? readsBeside(this.#rules(), object)
     if (reads === '') return { ...object, projected: null }
     return { ...object, projected: { reads, fields: projected?.fields ?? [], policy: null } }
   }

@@ -25,6 +25,8 @@ export interface Rule {
   readonly propagationPolicy: PropagationPolicy
   /** Of its DELETE, in seconds; null for the server's default. */
   readonly gracePeriodSeconds: number | null
+  /** Of Pods: one that has not ended is patched to Failed before its DELETE. */
+  readonly failFirst: boolean
   /** For how long it must have been due without a break: log time in milliseconds. */
   readonly forMs: number
   /** An Event on the object says so long before that it is to be deleted; 0: none does. */
@@ -35,6 +37,8 @@ export interface Rule {
   readonly keep: RuleKeep | null
   /** Null: whatever else is there. */
   readonly absent: RuleAbsent | null
+  /** Null: whatever the fields of another object say. None beside `absent`. */
+  readonly beside: RuleBeside | null
 }
 
 /** All of it holds for an object that the rule is about. */
@@ -132,6 +136,20 @@ export interface RuleAbsent extends GroupKind {
   readonly field: string
 }
 
+/**
+ * Due only while one object of that kind has the name that a field of the object says, and all of
+ * these hold of it. An object that names none is not due.
+ */
+export interface RuleBeside extends RuleAbsent {
+  /** Of the other object; each key is a field's path. At least one. */
+  readonly when: readonly Term[]
+}
+
+/** What it names, for either reason; null where it names none. */
+export function besideOf({ absent, beside }: Pick<Rule, 'absent' | 'beside'>): RuleAbsent | null {
+  return absent ?? beside
+}
+
 /** Objects of other kinds are not known by name; these are in no namespace. */
 const KNOWN_BY_NAME: readonly GroupKind[] = [{ group: '', kind: 'Node' }]
 
@@ -171,7 +189,7 @@ export interface KindReads extends GroupKind {
 export interface KindRules {
   readonly rules: readonly Rule[]
   readonly reads: KindReads
-  /** Those that keep the newest, or ask for what is absent. */
+  /** Those that keep the newest, or ask for what is absent or beside. */
   readonly indexed: readonly Rule[]
 }
 
@@ -223,6 +241,15 @@ export function boundTo({ name }: Pick<Rule, 'name'>): string {
   return at < 0 || name.startsWith('*/') ? '' : name.slice(0, at)
 }
 
+/** What is known of the objects of that kind where they have this one's digest. */
+export function readsBeside(rules: readonly Rule[], { group, kind }: GroupKind): KindReads {
+  const known = KNOWN.get(rules) ?? knownOf(rules)
+  const key = `${kind}.${group}`
+  const made = known.beside.get(key) ?? readsOfKind(rules, { group, kind, namespace: '' })
+  known.beside.set(key, made)
+  return made
+}
+
 /** That any rule is about, in the order of the rules. */
 export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
   const kinds = new Map<string, GroupKind>()
@@ -237,7 +264,11 @@ export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
  * that has rules of its own about it. Those of one namespace change nothing for another one.
  */
 export function readsOf(rules: readonly Rule[]): readonly KindReads[] {
-  return kindsOf(rules).flatMap((kind) => {
+  const kinds = kindsOf(rules)
+  const besides = rules.flatMap(({ beside }) => beside ?? [])
+  const others = besides.filter((each) => !kinds.some((kind) => isSameKind(kind, each)))
+  const named = new Map(others.map(({ group, kind }) => [`${kind}.${group}`, { group, kind }]))
+  return [...kinds, ...named.values()].flatMap((kind) => {
     const bound = rules.filter((rule) => isAbout(rule, kind)).map(boundTo)
     const namespaces = new Set(['', ...bound])
     return [...namespaces].map((namespace) => readsOfKind(rules, { ...kind, namespace }))
@@ -259,7 +290,7 @@ export function rulesOfKind(rules: readonly Rule[], within: KindWithin): KindRul
   if (known !== undefined) return known
   const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, within))
   const about = { group: within.group, kind: within.kind, namespace }
-  const indexed = own.filter(({ keep, absent }) => keep !== null || absent !== null)
+  const indexed = own.filter((rule) => rule.keep !== null || besideOf(rule) !== null)
   const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about), indexed }
   kinds.set(key, found)
   return found
@@ -277,6 +308,8 @@ export function rulesWithin(rules: readonly Rule[], namespace: string): readonly
 interface Known {
   readonly kinds: Map<string, KindRules | null>
   readonly bound: ReadonlySet<string>
+  /** What is read of objects that rules are about, or that are beside these; by kind. */
+  readonly beside: Map<string, KindReads>
 }
 
 const KNOWN = new WeakMap<readonly Rule[], Known>()
@@ -284,7 +317,10 @@ const KNOWN = new WeakMap<readonly Rule[], Known>()
 function knownOf(rules: readonly Rule[]): Known {
   const bound = new Set(rules.map(boundTo))
   bound.delete('')
-  const known = { kinds: new Map<string, KindRules | null>(), bound }
+  const known = {
+    ...{ kinds: new Map<string, KindRules | null>(), bound },
+    beside: new Map<string, KindReads>(),
+  }
   KNOWN.set(rules, known)
   return known
 }
@@ -293,10 +329,14 @@ function readsOfKind(
   rules: readonly Rule[],
   { group, kind, namespace }: Pick<KindReads, 'group' | 'kind' | 'namespace'>,
 ): KindReads {
-  const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, { group, kind }))
+  const within = rulesWithin(rules, namespace)
+  const own = within.filter((rule) => isAbout(rule, { group, kind }))
+  const besides = within.flatMap(({ beside }) => {
+    return beside !== null && isSameKind(beside, { group, kind }) ? beside.when : []
+  })
   const labels = sorted(own.flatMap(labelsOf))
   const annotations = sorted(own.flatMap(annotationsOf))
-  const fields = sorted(own.flatMap(fieldsOf))
+  const fields = sorted([...own.flatMap(fieldsOf), ...besides.map(({ key }) => key)])
   const isNone = labels.length + annotations.length + fields.length === 0
   const digest = isNone ? '' : hash64(JSON.stringify([labels, annotations, fields]))
   return { group, kind, namespace, labels, annotations, fields, digest }
@@ -312,8 +352,12 @@ export function isReadFor({ projected }: Read, { reads }: KindRules): boolean {
   return (projected?.reads ?? '') === reads.digest
 }
 
-function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {
-  return match.kinds.some((each) => each.kind === kind && each.group === group)
+function isAbout({ match }: Rule, kind: GroupKind): boolean {
+  return match.kinds.some((each) => isSameKind(each, kind))
+}
+
+function isSameKind(a: GroupKind, b: GroupKind): boolean {
+  return a.kind === b.kind && a.group === b.group
 }
 
 function labelsOf({ match, keep }: Rule): readonly string[] {
@@ -330,15 +374,20 @@ function annotationsOf({ match, cases }: Rule): readonly string[] {
   return [...named, ...timed, ...(match.expression?.annotations ?? [])]
 }
 
-function fieldsOf({ match, cases, keep, absent }: Rule): readonly string[] {
-  const named = cases.flatMap(({ fields, since, after }) => [
+/** Of a Pod: `Succeeded` and `Failed` are its ends. */
+export const POD_PHASE = 'status.phase'
+
+function fieldsOf({ match, cases, keep, failFirst, ...rest }: Rule): readonly string[] {
+  const timed = cases.flatMap(({ fields, since, after }) => [
     ...fields.map(({ key }) => key),
     ...(since.type === 'field' ? [since.path] : []),
     ...(after.type === 'seconds' ? [after.path] : []),
   ])
   const first = keep?.first.map(({ key }) => key) ?? []
-  const names = absent === null ? [] : [absent.field]
-  return [...named, ...(match.expression?.fields ?? []), ...first, ...names]
+  const named = besideOf(rest)?.field ?? []
+  // Of one that its finalizers alone hold it is known whether it is still to be Failed.
+  const phase = failFirst && match.terminating ? [POD_PHASE] : []
+  return [timed, match.expression?.fields ?? [], first, named, phase].flat()
 }
 
 function sorted(keys: readonly string[]): readonly string[] {

@@ -335,11 +335,13 @@ const looks = [
   ],
 ] as const
 
+const NO_RULE = { rule: undefined, readFor: [] }
+
 for (const [what, look, provesAbsent, provesWaiting, provesOrphaning] of looks) {
   test(`is told by ${what}`, () => {
-    equal(disproof(absent, look) === undefined, provesAbsent)
-    equal(disproof(waiting, look) === undefined, provesWaiting)
-    equal(disproof(orphaning, look) === undefined, provesOrphaning)
+    equal(disproof(absent, look, NO_RULE) === undefined, provesAbsent)
+    equal(disproof(waiting, look, NO_RULE) === undefined, provesWaiting)
+    equal(disproof(orphaning, look, NO_RULE) === undefined, provesOrphaning)
   })
 }
 

@@ -11,6 +11,7 @@
  */
 import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
+import { isAsSaid } from '../../../core/judge/beside.ts'
 import { duenessOf } from '../../../core/judge/rule.ts'
 import {
   type Command,
@@ -26,7 +27,7 @@ import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
-import { isReadFor, rulesOfKind } from '../../../core/model/rule/rule.ts'
+import { besideOf, isReadFor, readsBeside, rulesOfKind } from '../../../core/model/rule/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 
@@ -234,8 +235,8 @@ function needsApproval(command: Command): boolean {
 
 /**
  * A rule that keeps the newest decided by other objects, which nothing in the call names: they may
- * be gone by now, so its command is carried out at once or not at all. What a rule takes for absent
- * is verified by a claim.
+ * be gone by now, so its command is carried out at once or not at all. What a rule says of one
+ * other object is verified by a claim.
  */
 function unprovenByRule(
   command: Command,
@@ -246,14 +247,14 @@ function unprovenByRule(
   if (rule.keep !== null && (!isUnbroken || newsMs > goneProofAfterMs)) {
     return `what rule ${rule.name} keeps was counted too long ago`
   }
-  const { absent } = rule
+  const beside = besideOf(rule)
   const { freshness, owners } = command
+  const wanted = rule.absent === null ? 'beside' : 'absent'
   const isClaimed = owners.some(
-    ({ group, kind, claim }) =>
-      claim === 'absent' && kind === absent?.kind && group === absent.group,
+    ({ group, kind, claim }) => claim === wanted && kind === beside?.kind && group === beside.group,
   )
-  if (absent === null || (freshness === 'recheck' && isClaimed)) return undefined
-  return `the command of rule ${rule.name} does not say which ${absent.kind} is absent`
+  if (beside === null || (freshness === 'recheck' && isClaimed)) return undefined
+  return `the command of rule ${rule.name} does not say which ${beside.kind} is ${wanted}`
 }
 
 function isByRule(command: Command): boolean {
@@ -384,6 +385,8 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
       return phase === 'waiting' || phase === 'observed'
         ? `${owner} does not orphan its dependents`
         : undefined
+    case 'beside':
+      return `${owner} is named by no rule`
   }
 }
 
@@ -396,7 +399,37 @@ export function foundAgainst({ claim, uid }: OwnerClaim, look: GetAnswer): Objec
 }
 
 /** Why this live GET does not confirm the claim; undefined when it does. */
-export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
+export function disproof(
+  claim: OwnerClaim,
+  look: GetAnswer,
+  facts: Pick<Facts, 'rule' | 'readFor'>,
+): string | undefined {
+  return claim.claim === 'beside' ? otherDisproof(claim, look, facts) : ownerDisproof(claim, look)
+}
+
+/** What is not there, or was not read with all that rules read of it, is not as the rule says. */
+function otherDisproof(
+  { kind, name, uid }: OwnerClaim,
+  look: GetAnswer,
+  { rule, readFor }: Pick<Facts, 'rule' | 'readFor'>,
+): string | undefined {
+  const other = `${kind}/${name}`
+  switch (look.type) {
+    case 'Absent':
+      return `${other} is not there`
+    case 'Unknown':
+      return `${other} could not be looked up: ${look.reason}`
+    case 'Found': {
+      if (rule == null || rule.beside === null) return RULE_UNKNOWN
+      if (look.object.uid !== uid) return `${other} is another one by now`
+      const { digest } = readsBeside(readFor, rule.beside)
+      const isSo = isAsSaid(rule.beside, look.object, digest)
+      return isSo ? undefined : `${other} is not as rule ${rule.name} says`
+    }
+  }
+}
+
+function ownerDisproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
   const owner = `owner ${claim.kind}/${claim.name}`
   switch (look.type) {
     case 'Absent':

@@ -20,7 +20,12 @@ import {
 import { invariant } from '../../../core/model/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../../core/model/object.ts'
 import { timeText } from '../../../core/model/text.ts'
-import type { DeleteOptions, PatchOperation } from '../../../ports/cluster.ts'
+import type {
+  DeleteOptions,
+  MergeChange,
+  MergeOptions,
+  PatchOperation,
+} from '../../../ports/cluster.ts'
 import { isKnownByDigest } from '../../../ports/record/cap.ts'
 
 /** `resourceVersion` is the command's, or that of a later GET of an unchanged object. */
@@ -34,6 +39,18 @@ export function deleteGuard(
   const { uid } = target
   const base = { uid, resourceVersion, propagationPolicy, gracePeriodSeconds, dryRun, auditId }
   return as === '' ? base : { ...base, as }
+}
+
+/** A change that precedes the DELETE: of the version that was read, by the same rights. */
+export function mergeGuard(
+  { id: auditId, target, rule }: DeleteObject,
+  resourceVersion: ResourceVersion,
+  change: MergeChange,
+  dryRun: boolean,
+): MergeOptions {
+  const as = rule?.policy?.account ?? ''
+  const options = { uid: target.uid, resourceVersion, change, dryRun, auditId }
+  return as === '' ? options : { ...options, as }
 }
 
 /** `resourceVersion` as for a DELETE. */

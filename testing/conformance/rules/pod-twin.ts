@@ -9,13 +9,14 @@ import type { ControlPlane } from '../../cluster/control-plane.ts'
 import type { ControllerManager } from '../../cluster/controller-manager.ts'
 import { eventually } from '../../eventually.ts'
 import { collectionPath, POD } from '../../process/objects.ts'
-import { drawnPods, endedPods, makeNode, makePod, podsLeft, THRESHOLD } from './pod.ts'
+import { drawnPods, endedPods, makeNodes, makePod, podsLeft, THRESHOLD } from './pod.ts'
 
 export const POD_COLLECTOR = 'pod-garbage-collector-controller'
 
 /** As a config lists them. */
 export const POD_RULES: readonly Readonly<Record<string, unknown>>[] = [
   { builtin: 'orphaned-pods' },
+  { builtin: 'out-of-service-pods' },
   { builtin: 'unscheduled-pods' },
   { builtin: 'terminated-pods', keep: { newest: THRESHOLD } },
 ]
@@ -40,7 +41,7 @@ const A_SECOND_MS = 1_000
 export async function runPodTwin({ seeds, planes, start }: PodTwin): Promise<PodTwinResult> {
   const pods = seeds.flatMap(drawnPods)
   const ended = endedPods(seeds[0] ?? 1)
-  await Promise.all(planes.map(makeNode))
+  await Promise.all(planes.map(makeNodes))
   for (const pod of pods) await Promise.all(planes.map((plane) => makePod(plane, pod)))
   for (const pod of ended) {
     const next = Math.ceil((Date.now() + 1) / A_SECOND_MS) * A_SECOND_MS

@@ -1,7 +1,7 @@
 /**
  * Random pods from a seed, for upstream's pod collector and the rules `orphaned-pods`,
- * `unscheduled-pods` and `terminated-pods`: on a Node that is there, on one that is not, or on
- * none; that run, are being deleted, or have ended.
+ * `out-of-service-pods`, `unscheduled-pods` and `terminated-pods`: on a Node that is there, on one
+ * that is not, on one that is out of service, or on none; that run, are being deleted, or have ended.
  *
  * What must stay true: which of them are left is said by how they were made alone. Those that have
  * ended are made in seconds of their own, since upstream tells pods of one second apart by name.
@@ -26,7 +26,7 @@ export const THRESHOLD = 4
 export interface DrawnPod {
   readonly name: string
   /** Empty: it is on none. */
-  readonly node: '' | 'here' | 'gone'
+  readonly node: '' | 'here' | 'gone' | 'out'
   readonly phase: 'Running' | 'Succeeded' | 'Failed'
   readonly isEvicted: boolean
   readonly isDeleted: boolean
@@ -40,7 +40,7 @@ export function drawnPods(seed: number): readonly DrawnPod[] {
   const chance = seeded(seed)
   return Array.from({ length: OF_A_SEED }, (_, index) => ({
     name: `pod-${seed}-${index}`,
-    node: chance.pick(['', 'here', 'gone', 'gone'] as const),
+    node: chance.pick(['', 'here', 'gone', 'gone', 'out'] as const),
     phase: 'Running',
     isEvicted: false,
     isDeleted: chance.next() < 0.5,
@@ -66,6 +66,7 @@ export function podsLeft(
 ): ReadonlySet<string> {
   const left = pods.filter(({ node, isDeleted, isHeld }) => {
     if (node === 'gone') return isHeld
+    if (node === 'out') return isHeld || !isDeleted
     // On no node it has no grace period: it is gone at once where no finalizer holds it.
     return node === 'here' || !isDeleted || isHeld
   })
@@ -79,8 +80,15 @@ export function podsLeft(
 
 const NODE: Kind = { ...kind('v1', 'Node', 'nodes'), namespaced: false }
 
-export async function makeNode(plane: Requests): Promise<void> {
+const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }
+
+/** Neither says that it is ready. */
+export async function makeNodes(plane: Requests): Promise<void> {
   await make(plane, { kind: NODE, name: 'here' })
+  await make(plane, {
+    kind: { ...NODE, body: { spec: { taints: [OUT_OF_SERVICE] } } },
+    name: 'out',
+  })
 }
 
 export async function makePod(plane: Requests, pod: DrawnPod): Promise<Made> {

@@ -424,6 +424,15 @@ spec:
 {{- toRawJson $rules -}}
 {{- end -}}
 
+{{- /* Not empty where a rule may set Pods to Failed before they are deleted: failFirst, its own or of a built-in rule. */ -}}
+{{- define "kinfold.failsPods" -}}
+{{- $fails := .Values.cleanupPolicies.enabled -}}
+{{- range .Values.config.rules -}}
+{{- if or .failFirst (has .builtin (list "orphaned-pods" "out-of-service-pods" "unscheduled-pods")) -}}{{- $fails = true -}}{{- end -}}
+{{- end -}}
+{{- ternary "true" "" $fails -}}
+{{- end -}}
+
 {{- define "kinfold.subject" -}}
 subjects:
   - kind: ServiceAccount

@@ -4,7 +4,7 @@
  * What must stay true: each term is decided by the code that decides about the object
  * (core/judge/rule.ts). What was not read is null, and never false.
  */
-import { isGone, namedBy } from '../../../../core/judge/absent.ts'
+import { isBeside, isGone, namedBy } from '../../../../core/judge/beside.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
 import { isBeyond, keepText } from '../../../../core/judge/keep.ts'
 import { caseOf, duenessOf, isMatch } from '../../../../core/judge/rule.ts'
@@ -18,6 +18,7 @@ import type { Unshaped } from '../../api/document.ts'
 import { judgedOf } from '../answer/judged.ts'
 import type { View } from '../view/view.ts'
 import {
+  besideText,
   caseText,
   exceptNamespacesText,
   fieldText,
@@ -70,7 +71,7 @@ function conditionsOf(
   object: ObjectMeta,
   isRead: boolean,
 ): readonly ExplainedTerm[] {
-  const { keep, absent } = rule
+  const { keep, absent, beside } = rule
   const terms: ExplainedTerm[] = []
   if (keep !== null) {
     const isTrue = isRead ? isBeyond(facts, rule, object) : null
@@ -80,6 +81,11 @@ function conditionsOf(
     const isTrue = isRead ? isGone(facts, rule, object) : null
     const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
     terms.push({ what: `no ${absent.kind} has the name in ${absent.field}`, isTrue, value })
+  }
+  if (beside !== null) {
+    const isTrue = isRead ? isBeside(facts, rule, object) : null
+    const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
+    terms.push({ what: besideText(beside), isTrue, value })
   }
   return terms
 }

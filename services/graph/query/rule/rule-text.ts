@@ -11,6 +11,7 @@ import { durationText } from '../../../../core/judge/rule.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import type {
   Rule,
+  RuleBeside,
   RuleCase,
   RuleKeep,
   RuleLimit,
@@ -23,17 +24,19 @@ import type {
 /** One sentence. */
 export function ruleText(rule: Rule): string {
   const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
-  const { absent } = rule
+  const { absent, beside, failFirst } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
   const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
   const gone = absent === null ? '' : `, while no ${absent.kind} has the name in ${absent.field}`
+  const other = beside === null ? '' : `, while ${besideText(beside)}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
+  const failed = failFirst ? ', after it was set to Failed' : ''
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${gone}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${gone}${other}${kept}${throughout}${how}${grace}${failed}${warned}${limitText(limit)}.`
 }
 
 const HOW = {
@@ -44,6 +47,11 @@ const HOW = {
 
 function firstText({ first }: RuleKeep): string {
   return first.length === 0 ? '' : ` (oldest are those where ${first.map(fieldText).join(' and ')})`
+}
+
+/** Of another object. */
+export function besideText({ kind, field, when }: RuleBeside): string {
+  return `the ${kind} with the name in ${field} has ${when.map(fieldText).join(' and ')}`
 }
 
 function graceText(seconds: number): string {
