@@ -92,10 +92,7 @@ const cases: readonly (readonly [string, Marked, readonly string[], readonly str
   [
     'a Kustomization',
     WEB,
-    [
-      'kustomize.toolkit.fluxcd.io/name=apps',
-      'kustomize.toolkit.fluxcd.io/namespace=flux-system',
-    ],
+    ['kustomize.toolkit.fluxcd.io/name=apps', 'kustomize.toolkit.fluxcd.io/namespace=flux-system'],
     ['flux Kustomization.kustomize.toolkit.fluxcd.io flux-system/apps'],
   ],
   ['half a mark', WEB, ['kustomize.toolkit.fluxcd.io/name=apps'], []],
@@ -133,7 +130,10 @@ const cases: readonly (readonly [string, Marked, readonly string[], readonly str
   [
     'a ResourceBinding',
     WEB,
-    ['@resourcebinding.karmada.io/name=web-deployment', '@resourcebinding.karmada.io/namespace=shop'],
+    [
+      '@resourcebinding.karmada.io/name=web-deployment',
+      '@resourcebinding.karmada.io/namespace=shop',
+    ],
     ['karmada ResourceBinding.work.karmada.io shop/web-deployment'],
   ],
   [
@@ -178,9 +178,9 @@ for (const [name, object, words, expected] of cases) {
 
 test('each row is shown by a case, and reads keys that are published', () => {
   const shown = new Set(
-    cases.flatMap(([, object, words]) => managersOf(withMarks(object, words), ALL)).map(
-      ({ mark }) => mark,
-    ),
+    cases
+      .flatMap(([, object, words]) => managersOf(withMarks(object, words), ALL))
+      .map(({ mark }) => mark),
   )
   deepEqual(
     MANAGER_MARKS.filter((mark) => !shown.has(mark)),

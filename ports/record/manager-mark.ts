@@ -52,14 +52,7 @@ export interface Manager {
 /** Of an object, what marks are read of. */
 export type Marked = Pick<
   ObjectMeta,
-  | 'group'
-  | 'kind'
-  | 'namespace'
-  | 'name'
-  | 'scope'
-  | 'labels'
-  | 'annotations'
-  | 'ownerReferences'
+  'group' | 'kind' | 'namespace' | 'name' | 'scope' | 'labels' | 'annotations' | 'ownerReferences'
 >
 
 interface Key {
@@ -173,7 +166,11 @@ export const MANAGER_MARKS: readonly ManagerMark[] = [
       name: label('helm.toolkit.fluxcd.io/name'),
       namespace: label('helm.toolkit.fluxcd.io/namespace'),
     },
-    deletion: { finalizers: [FLUX_FINALIZER], also: 'by helm uninstall', otherwise: FLUX_OTHERWISE },
+    deletion: {
+      finalizers: [FLUX_FINALIZER],
+      also: 'by helm uninstall',
+      otherwise: FLUX_OTHERWISE,
+    },
   },
   {
     // helm pkg/action/validate.go: the label and both annotations, or it is of no release. A
@@ -277,6 +274,12 @@ export interface MarkKeys {
   readonly annotations: readonly string[]
 }
 
+export const NO_MARK_KEYS: MarkKeys = { labels: [], annotations: [] }
+
+export function hasKeys({ labels, annotations }: MarkKeys): boolean {
+  return labels.length + annotations.length > 0
+}
+
 /** The keys that have to be published of every object. */
 export function markKeys(settings: MarkSettings): MarkKeys {
   const keys = marksOf(settings).flatMap(({ reading }) => keysOf(reading, settings))
@@ -351,10 +354,10 @@ function namedBy(object: Marked, mark: ManagerMark, settings: MarkSettings): Nam
     case 'name':
       return namedDirectly(object, reading)
     case 'tracking-id':
-      return trackedBy(object, valueOf(object, annotation(reading.key)))
+      return trackedBy(object, markOn(object, annotation(reading.key)))
     case 'instance-label': {
       const { argoInstanceLabel: key } = settings
-      const value = key === null ? undefined : valueOf(object, label(key))
+      const value = key === null ? undefined : markOn(object, label(key))
       return value === undefined ? null : applicationIn(value)
     }
     case 'hashed-owner':
@@ -368,9 +371,9 @@ type ReadingOf<T extends Reading['type']> = Extract<Reading, { readonly type: T 
 
 function namedDirectly(object: Marked, reading: ReadingOf<'name'>): Named | null {
   const { name: nameKey, namespace: namespaceKey, with: beside } = reading
-  if (beside !== undefined && valueOf(object, beside) !== beside.value) return null
-  const name = valueOf(object, nameKey)
-  const namespace = namespaceKey === null ? '' : valueOf(object, namespaceKey)
+  if (beside !== undefined && markOn(object, beside) !== beside.value) return null
+  const name = markOn(object, nameKey)
+  const namespace = namespaceKey === null ? '' : markOn(object, namespaceKey)
   return name === undefined || namespace === undefined ? null : { namespace, name }
 }
 
@@ -402,18 +405,16 @@ function hashedOwner(references: readonly OwnerReference[], owner: GroupKind): N
 }
 
 function claimOf(object: Marked, reading: ReadingOf<'claim'>): Named | null {
-  const name = valueOf(object, reading.name)
-  const namespace = valueOf(object, reading.namespace)
+  const name = markOn(object, reading.name)
+  const namespace = markOn(object, reading.namespace)
   if (name === undefined || !namespace) return null
-  if (valueOf(object, reading.composite) === object.name) {
+  if (markOn(object, reading.composite) === object.name) {
     return { group: object.group, namespace, name }
   }
   const composite = object.ownerReferences.find(({ controller }) => controller === true)
-  return composite === undefined
-    ? null
-    : { group: groupOf(composite.apiVersion), namespace, name }
+  return composite === undefined ? null : { group: groupOf(composite.apiVersion), namespace, name }
 }
 
-function valueOf({ labels, annotations }: Marked, { on, key }: Key): string | undefined {
+function markOn({ labels, annotations }: Marked, { on, key }: Key): string | undefined {
   return (on === 'label' ? labels : annotations).find((pair) => pair.key === key)?.value
 }
