@@ -6,6 +6,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pair } from '../../core/model/object.ts'
 import {
+  isKeptBy,
   isManager,
   MANAGER_MARKS,
   type Manager,
@@ -199,13 +200,30 @@ test('a tool that is not asked for is not read, and with none nothing is publish
   deepEqual(markKeys(NO_MARKS), { labels: [], annotations: [] })
   deepEqual(markKeys({ tools: ['argo'], argoInstanceLabel: null }), {
     labels: [],
-    annotations: ['argocd.argoproj.io/tracking-id'],
+    annotations: ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id'],
   })
   for (const tool of TOOLS) {
     for (const [, object, words] of cases) {
       const found = managersOf(withMarks(object, words), { ...ALL, tools: [tool] })
       ok(found.every((each) => each.tool === tool))
     }
+  }
+})
+
+const KEPT = [
+  ['argo', '@argocd.argoproj.io/sync-options=Prune=false, Delete=false', true],
+  ['argo', '@argocd.argoproj.io/sync-options=Delete=confirm', true],
+  ['argo', '@argocd.argoproj.io/sync-options=Prune=false', false],
+  ['flux', 'kustomize.toolkit.fluxcd.io/prune=disabled', true],
+  ['flux', '@kustomize.toolkit.fluxcd.io/prune=Disabled', true],
+  ['helm', '@helm.sh/resource-policy=keep', true],
+  ['helm', 'helm.sh/resource-policy=keep', false],
+  ['karmada', '@helm.sh/resource-policy=keep', false],
+] as const
+
+test('a tool keeps what its own mark says, and nothing for another tool', () => {
+  for (const [tool, word, expected] of KEPT) {
+    equal(isKeptBy(tool, withMarks(WEB, [word])), expected, `${tool} ${word}`)
   }
 })
 

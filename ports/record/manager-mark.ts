@@ -266,6 +266,38 @@ export const MANAGER_MARKS: readonly ManagerMark[] = [
   },
 ]
 
+interface Keep extends Key {
+  /** One of these is the value, or among its words with commas between. */
+  readonly values: readonly string[]
+}
+
+/** By which a tool leaves an object when its manager is deleted. */
+const KEEPS: Readonly<Record<Tool, readonly Keep[]>> = {
+  // argo-cd docs/user-guide/sync-options.md: "No Resource Deletion", "… With Confirmation".
+  argo: [
+    {
+      ...annotation('argocd.argoproj.io/sync-options'),
+      values: ['Delete=false', 'Delete=confirm'],
+    },
+  ],
+  // fluxcd.io/flux/components/kustomize/kustomizations, "Prune"; as a label or an annotation.
+  flux: [label, annotation].map((on) => ({
+    ...on('kustomize.toolkit.fluxcd.io/prune'),
+    values: ['disabled', 'Disabled'],
+  })),
+  // helm.sh/docs/howto/charts_tips_and_tricks, "Tell Helm not to uninstall a resource".
+  helm: [{ ...annotation('helm.sh/resource-policy'), values: ['keep'] }],
+  ...{ ocm: [], karmada: [], crossplane: [] },
+}
+
+/** Whether that tool leaves it, by a mark of its own, when its manager is deleted. */
+export function isKeptBy(tool: Tool, object: Marked): boolean {
+  return KEEPS[tool].some(({ values, ...key }) => {
+    const words = markOn(object, key)?.split(',') ?? []
+    return words.some((word) => values.includes(word.trim()))
+  })
+}
+
 /** Longer than any name and namespace that an API server takes, and a tracking id of them. */
 export const MARK_LENGTH = 1_024
 
@@ -282,7 +314,8 @@ export function hasKeys({ labels, annotations }: MarkKeys): boolean {
 
 /** The keys that have to be published of every object. */
 export function markKeys(settings: MarkSettings): MarkKeys {
-  const keys = marksOf(settings).flatMap(({ reading }) => keysOf(reading, settings))
+  const marks = marksOf(settings).flatMap(({ reading }) => keysOf(reading, settings))
+  const keys: readonly Key[] = [...marks, ...settings.tools.flatMap((tool) => KEEPS[tool])]
   const on = (where: Key['on']): readonly string[] =>
     [...new Set(keys.filter((each) => each.on === where).map(({ key }) => key))].sort()
   return { labels: on('label'), annotations: on('annotation') }
@@ -413,6 +446,21 @@ function claimOf(object: Marked, reading: ReadingOf<'claim'>): Named | null {
   }
   const composite = object.ownerReferences.find(({ controller }) => controller === true)
   return composite === undefined ? null : { group: groupOf(composite.apiVersion), namespace, name }
+}
+
+/** Where a mark stands, for people. */
+export function markText({ reading }: ManagerMark, { argoInstanceLabel }: MarkSettings): string {
+  switch (reading.type) {
+    case 'name':
+    case 'claim':
+      return `${reading.name.on} ${reading.name.key}`
+    case 'tracking-id':
+      return `annotation ${reading.key}`
+    case 'instance-label':
+      return `label ${argoInstanceLabel}`
+    case 'hashed-owner':
+      return `owner of kind ${reading.owner.kind}`
+  }
 }
 
 function markOn({ labels, annotations }: Marked, { on, key }: Key): string | undefined {

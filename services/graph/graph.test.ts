@@ -225,7 +225,10 @@ test('marks are published where they differ, and without any nothing is', async 
     equal((await said()).length, records)
     await process.stop()
   }
-  deepEqual(await said(), [['argocd.argoproj.io/tracking-id'], []])
+  deepEqual(await said(), [
+    ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id'],
+    [],
+  ])
 })
 
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {

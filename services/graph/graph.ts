@@ -162,6 +162,7 @@ export class Graph {
       restored: async () => await this.#settlePolicy(task),
       idle: async () => await gathering.settle(),
       isRemembering: retention.keepPastMs !== 0,
+      marks: policy?.marks,
     })
     seat.work = task
     const loops = [
