@@ -96,6 +96,9 @@ export async function acrossIn(
   const clusters: AcrossOfCluster[] = []
   const doubts = new Set<string>()
   const asOf: AsOf[] = []
+  // Without a mark there is no index, and nothing to be read for.
+  if (scope.settings.tools.length === 0)
+    return { clusters, partial: '', asOf: views.map((view) => view.asOf()) }
   for (const view of views) {
     asOf.push(view.asOf())
     const sight = await scope.sight(view.cluster)
