@@ -4,6 +4,7 @@
  *
  * What must stay true: types alone, so neither of them loads anything of the service.
  */
+export type * from '../services/graph/api/across-schema.ts'
 export type * from '../services/graph/api/answer-schema.ts'
 export type * from '../services/graph/api/part-schema.ts'
 export type { Answers, Queries } from '../services/graph/api/route.ts'

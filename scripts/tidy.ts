@@ -107,7 +107,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/graph/api': ['core/model', 'runtime', 'node', 'npm', 'services/graph/api'],
   ...rooms(
     'services/graph/query',
-    ['index', 'view', 'answer', 'plan', 'rule', 'ask'],
+    ['index', 'view', 'answer', 'plan', 'rule', 'across', 'ask'],
     [...ROOM_OF_SERVICE, 'services/graph/api', 'services/graph/fold'],
   ),
   'services/graph/record': [

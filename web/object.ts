@@ -20,6 +20,7 @@ import { DeletedObject } from './deleted.ts'
 import { orphanedPhrases } from './deletion-text.ts'
 import { ObjectTabs } from './object-tabs.ts'
 import { Phrases } from './record/who.ts'
+import { AcrossSection } from './tree/across.ts'
 import { ObjectTree } from './tree/object-tree.ts'
 
 const NEWEST = 50
@@ -91,10 +92,12 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
             ? h('p', null, 'It has no owner references.')
             : h(Owners, { why }),
       }),
+      why.managers.length === 0 ? null : h(Managers, { managers: why.managers }),
       h(Section, {
         title: 'Dependents',
         children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
       }),
+      h(AcrossSection, { key: `across ${object.uid}`, object, cluster: scope }),
     ),
     more,
   )
@@ -187,6 +190,27 @@ function Owners({ why: { references, cluster } }: { readonly why: Why }): Compon
       )
     }),
   )
+}
+
+/** Of other tools: a mark is no owner reference. */
+function Managers({ managers }: Pick<Why, 'managers'>): ComponentChild {
+  return h(Section, {
+    title: 'Managed by',
+    children: h(
+      'ul',
+      { class: 'owners' },
+      managers.map(({ toolName, kind, namespace, name, mark }) =>
+        h(
+          'li',
+          null,
+          h('bdi', null, lineOf(`${kind ?? 'claim'}/${name}`)),
+          namespace ? ` in ${lineOf(namespace)} ` : ' ',
+          h(Chips, { chips: [{ text: lineOf(toolName), tone: 'quiet' }] }),
+          h('div', { class: 'quiet' }, `As the ${lineOf(mark)} says; it is no owner reference.`),
+        ),
+      ),
+    ),
+  })
 }
 
 function Timeline({ history }: { readonly history: Why['history'] }): ComponentChild {

@@ -18,6 +18,7 @@ import { clusterText, countOf, kindText, lineOf, nameText, shellWord } from './b
 import { ObjectTabs } from './object-tabs.ts'
 import { Drawing } from './picture/drawing.ts'
 import { EFFECTS, lookOfPlan } from './picture/look.ts'
+import { AcrossSection } from './tree/across.ts'
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
 /** Of the list on the page. */
@@ -119,6 +120,7 @@ function Effects({ planned: { plan, tree } }: { readonly planned: Planned }): Co
       ),
       h('div', { class: 'long' }, h(Objects, { plan, known })),
     ),
+    h(AcrossSection, { object: plan.root, cluster: cluster.scope }),
     h(OnCommandLine, { plan }),
   )
 }

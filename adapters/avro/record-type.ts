@@ -23,6 +23,7 @@ const OTHER_TYPES: Readonly<
   Control: true,
   OrderGiven: true,
   RuleBook: true,
+  MarkBook: true,
   RuleOrder: true,
   PolicyStatus: true,
   ObjectEdited: true,

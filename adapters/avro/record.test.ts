@@ -715,6 +715,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   OrderGiven: { offset, digest: text },
   RuleBook: { rules: list(rule), who: text },
+  MarkBook: { labels: list(text), annotations: list(text), who: text },
   RuleOrder: { name: text, digest: text, who: text, why: text },
   PolicyStatus: {
     ...{ cluster: text, partition: number, kind: text, version: text, namespace: text, name: text },

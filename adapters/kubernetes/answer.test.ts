@@ -9,6 +9,7 @@ import { describe, test } from 'node:test'
 import type { Target } from '../../core/model/command.ts'
 import type { GetAnswer, ReapAnswer } from '../../ports/cluster.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
+import { NO_MARK_KEYS } from '../../ports/record/manager-mark.ts'
 import { type Reply, readGet, readReap, unanswered } from './answer.ts'
 
 const POD: Target = {
@@ -31,7 +32,7 @@ const WIDGET: Target = {
 }
 const NODE: Target = { ...POD, kind: 'Node', resource: 'nodes', namespace: '', name: 'node-1' }
 
-const NOTHING = { labels: [], annotations: [], kinds: [] }
+const NOTHING = { labels: [], annotations: [], marks: NO_MARK_KEYS, kinds: [] }
 const NOW = Date.parse('2026-01-01T00:00:00Z')
 const JSON_TYPE = 'application/json'
 

@@ -11,6 +11,7 @@ import { BEYOND_READS, MOST_PROJECTED } from '../../core/model/rule/field-path.t
 import type { KindReads } from '../../core/model/rule/rule.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { isBeyondCaps } from '../../ports/record/cap.ts'
+import { NO_MARK_KEYS } from '../../ports/record/manager-mark.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { avroCodec } from '../avro/codec.ts'
 import { needsWhole } from './field.ts'
@@ -39,7 +40,7 @@ function projection({ group, kind }: Resource, reads: Reads): Projection {
     ...{ group, kind, namespace: '', labels: [], annotations: [], fields: [], digest: DIGEST },
     ...reads,
   }
-  return { labels: ['app'], annotations: ['example.com/keep'], kinds: [of] }
+  return { labels: ['app'], annotations: ['example.com/keep'], marks: NO_MARK_KEYS, kinds: [of] }
 }
 
 function read(raw: object, reads: Reads, resource: Resource = JOBS): ObjectMeta {

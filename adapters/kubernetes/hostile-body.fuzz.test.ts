@@ -16,6 +16,7 @@ import type { KindReads } from '../../core/model/rule/rule.ts'
 import { ClusterError, type Resource, type WatchEvent } from '../../ports/cluster.ts'
 import type { Exchange } from '../../ports/exchange.ts'
 import { isBeyondCaps } from '../../ports/record/cap.ts'
+import { NO_MARK_KEYS } from '../../ports/record/manager-mark.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { damaged, damages, runs } from '../../testing/hostile.ts'
 import { avroCodec } from '../avro/codec.ts'
@@ -35,6 +36,7 @@ const READS: KindReads = {
 const PROJECTION: Projection = {
   labels: ['app', '__proto__'],
   annotations: ['kinfold.dev/protect', 'constructor'],
+  marks: NO_MARK_KEYS,
   kinds: [READS],
 }
 const SIGNAL = new AbortController().signal

@@ -8,6 +8,7 @@ import { phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Resource } from '../../ports/cluster.ts'
 import { HOLD_REFERENCE } from '../../ports/record/cap.ts'
+import { NO_MARK_KEYS } from '../../ports/record/manager-mark.ts'
 import { isPathSegmentName } from '../../ports/record/object-name.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { readMeta } from './meta.ts'
@@ -20,7 +21,7 @@ const PODS: Resource = {
   scope: 'Namespaced',
 }
 const NODES: Resource = { ...PODS, resource: 'nodes', kind: 'Node', scope: 'Cluster' }
-const NOTHING: Projection = { labels: [], annotations: [], kinds: [] }
+const NOTHING: Projection = { labels: [], annotations: [], marks: NO_MARK_KEYS, kinds: [] }
 const REFERENCE = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'rs-1' }
 const META = { name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion: '7' }
 

@@ -34,6 +34,7 @@ import {
   NAME_LENGTH,
   UID_LENGTH,
 } from '../../ports/record/cap.ts'
+import { MARK_LENGTH } from '../../ports/record/manager-mark.ts'
 import { type Projection, readsIn } from '../../ports/record/projection.ts'
 import { isCompiled, mayBeRead, readFields } from './field.ts'
 import { isJson, type Json } from './json.ts'
@@ -76,12 +77,14 @@ export function readMeta(
   const labels = keptPairs(metadata['labels'], projection.labels, {
     keys: ruled.labels,
     most: LABEL_LENGTH,
+    marks: projection.marks.labels,
   })
   const annotations = keptPairs(metadata['annotations'], projection.annotations, {
     keys: isCompiled(projection, resource)
       ? [...ruled.annotations, ENFORCE_ANNOTATION]
       : ruled.annotations,
     most: ANNOTATION_LENGTH,
+    marks: projection.marks.annotations,
   })
   const isCut = labels.isCut || annotations.isCut
   const object: ObjectMeta = {
@@ -215,6 +218,8 @@ interface Ruled {
   /** Exact keys. */
   readonly keys: readonly string[]
   readonly most: number
+  /** Exact keys, too. */
+  readonly marks: readonly string[]
 }
 
 /**
@@ -229,7 +234,13 @@ function keptPairs(raw: unknown, keys: readonly string[], ruled: Ruled) {
   )
   const short = more.filter(({ value }) => value.length <= ruled.most)
   const isCut = short.length < more.length
-  return { pairs: short.length === 0 ? kept : [...kept, ...short], isCut }
+  const read = short.length === 0 ? kept : [...kept, ...short]
+  const left = ruled.marks.filter(
+    (key) => !ruled.keys.includes(key) && !kept.some((pair) => pair.key === key),
+  )
+  const most = Math.min(ruled.most, MARK_LENGTH)
+  const marks = pairs(raw, left).filter(({ value }) => value.length <= most)
+  return { pairs: marks.length === 0 ? read : [...read, ...marks], isCut }
 }
 
 function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {

@@ -2,14 +2,14 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/api/word.ts'
+import { labelOf, mayManage } from '../../services/graph/api/word.ts'
 import type { Plan as PlanDocument } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { styleOfEffect } from '../print/paint.ts'
 import { type StyleOf, table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { countOf, objectName, unlistedText } from '../print/word.ts'
-import type { ObjectFlags } from '../reach/client.ts'
+import type { ObjectFlags, Server } from '../reach/client.ts'
 import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 import { addPlanHeld } from './held.ts'
@@ -47,8 +47,22 @@ export function addPlan(program: Command): void {
       const answer = await answerTo(server, '/v1/plan', asked)
       warnPartial(answer.partial)
       if (output === 'name') warnPartial(unlistedText(knownOf(answer), answer.objects.length))
-      process.stdout.write(render(answer, output))
+      const isText = output === 'table' || output === 'wide'
+      const beside = isText ? await acrossOf(server, answer, at) : ''
+      process.stdout.write(render(answer, output) + beside)
     })
+}
+
+/** What a tool may delete with it: asked for where an object of that kind may manage anything. */
+async function acrossOf(server: Server, plan: PlanDocument, at?: string): Promise<string> {
+  const { group, kind, namespace, name } = plan.root
+  if (!mayManage(group)) return ''
+  const { besidePlan } = await import('../print/across-text.ts')
+  const asked = { kind: `${kind}.${group}`, namespace, name, cluster: plan.cluster.id, at }
+  const answer = await answerTo(server, '/v1/across', { ...asked, limit: '0' })
+  const beside = besidePlan(answer)
+  if (beside !== '') warnPartial(answer.partial)
+  return beside
 }
 
 /** Few questions have a moment: what reads it is loaded for these alone. */

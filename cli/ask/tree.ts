@@ -1,10 +1,20 @@
-/** `kinfold tree`: the dependents of an object, or its owners. */
+/**
+ * `kinfold tree`: the dependents of an object, or its owners; or what marks of tools name as managed
+ * by it, in all clusters.
+ */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { outputOf } from '../print/output.ts'
 import type { ObjectFlags } from '../reach/client.ts'
-import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
-import { questionOf } from '../reach/scope.ts'
+import {
+  answerTo,
+  objectQuery,
+  serverOf,
+  warnPartial,
+  withMoment,
+  withObject,
+} from '../reach/client.ts'
+import { clusterScopeOf, questionOf } from '../reach/scope.ts'
 
 const OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'] as const
 const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
@@ -12,6 +22,8 @@ const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
   readonly live?: boolean
+  readonly across?: boolean
+  readonly limit: string
   readonly at?: string
   readonly output: string
 }
@@ -21,9 +33,15 @@ export function addTree(program: Command): void {
     .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
+    .option(
+      '--across',
+      'what tools mark as managed by it (Argo CD, Flux, Helm, …), in all clusters',
+    )
+    .option('--limit <n>', 'objects that --across lists; all are counted', '500')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
+      if (flags.across) return await across(words, flags)
       const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
       const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
       const at = past?.momentOf(flags.at ?? '')
@@ -38,4 +56,25 @@ export function addTree(program: Command): void {
       const moment = past?.momentText(answer.asOf)
       process.stdout.write(render({ ...answer, moment }, output, flags.owners === true, live))
     })
+}
+
+/** Of a manager that need not be an object: it is looked for in all namespaces, unless one is named. */
+async function across(words: readonly string[], flags: TreeFlags): Promise<void> {
+  const { ACROSS_OUTPUTS, acrossText } = await import('../print/across-text.ts')
+  const output = outputOf(flags.output, ACROSS_OUTPUTS)
+  if (flags.owners || flags.live) {
+    throw new ExitError(EXIT.input, '--across goes with neither --owners nor --live')
+  }
+  const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
+  const { cluster, hint } = await clusterScopeOf(flags)
+  const { kind, name } = objectQuery(words, { namespace: '', cluster })
+  if (kind === undefined || name === undefined) {
+    throw new ExitError(EXIT.input, '--across takes KIND/NAME: marks name a manager, and no uid')
+  }
+  const { namespace, limit } = flags
+  const at = past?.momentOf(flags.at ?? '')
+  const server = { ...serverOf(flags), hint }
+  const answer = await answerTo(server, '/v1/across', { kind, name, namespace, cluster, limit, at })
+  warnPartial(answer.partial)
+  process.stdout.write(acrossText(answer, output))
 }

@@ -14,6 +14,7 @@ const why: Why = {
   object: { ...pod, at: AT },
   phase: 'observed',
   doubt: null,
+  managers: [],
   references: [
     {
       ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },

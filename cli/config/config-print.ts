@@ -31,6 +31,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   httpAuth: 'no cluster says who asks',
   auditTokenFile: 'no API server sends its audit events with a token of its own',
   httpAuthorize: 'everyone who is let in may read',
+  across: 'no mark of another tool is read',
   keepPast: 'as long as events are kept',
   logFormat: 'text on a terminal, else json',
   diskReserve: 'by the sizes of log and disk',

@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
+import type { MarkSettings } from '../../ports/record/manager-mark.ts'
 import { makeDirectory } from '../../runtime/directory.ts'
 import type { TlsFiles } from '../../runtime/http/tls.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
@@ -15,6 +16,7 @@ import type { Level, LogFormat } from '../../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../../services/graph/fold/retention.ts'
 import type { LockWanted } from '../../services/reaper/lock.ts'
 import { nameOf } from '../print/kind-name.ts'
+import { marksOf } from './across-config.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { readConfigFile } from './config-file.ts'
 import { configRules } from './config-rules.ts'
@@ -43,6 +45,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly rules: readonly Rule[]
   /** Finalizers of others that an order may remove. */
   readonly mayRemove: readonly string[]
+  /** By which answers find what a manager has in other clusters. */
+  readonly marks: MarkSettings
   readonly lock: LockWanted
   /** To watch, as `deployments.apps`; null: all that a cluster serves. */
   readonly kinds: readonly string[] | null
@@ -136,6 +140,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'budgets',
   'approvals',
   'finalizers',
+  'across',
   'lock',
   'kinds',
   'ignoreKinds',
@@ -208,6 +213,7 @@ export function upConfigOf(
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     rules: configRules(file['rules'], `${flags.config}: rules`),
     mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
+    marks: marksOf(file['across'], `${flags.config}: across`),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
@@ -296,6 +302,7 @@ export function graphOptionsOf(
     | 'protection'
     | 'rules'
     | 'mayRemove'
+    | 'marks'
     | 'keepMs'
     | 'keepEvents'
     | 'keepPastMs'
@@ -304,7 +311,11 @@ export function graphOptionsOf(
     | 'archive'
   >,
 ): {
-  readonly policy: { readonly policy: Policy; readonly who: string }
+  readonly policy: {
+    readonly policy: Policy
+    readonly who: string
+    readonly marks: MarkSettings
+  }
   readonly retention: RetentionConfig
 } {
   const { mode, preset, holds, budgets, approvals, protection, rules, rememberMs } = config
@@ -317,6 +328,7 @@ export function graphOptionsOf(
     policy: {
       policy: { ...policyFor(mode, preset), ...decided },
       who: 'command line',
+      marks: config.marks,
     },
     retention: { keepMs, keepEvents, keepPastMs, snapshotEvents, everyMs, archiveKeepMs },
   }

@@ -34,6 +34,7 @@ const tree: TreeNode = {
 const why: Why = {
   object: { ...pod, cluster: 'c-1', at: AT },
   phase: null,
+  managers: [],
   references: [],
   verdict: null,
   ...{ admission: null, doubt: null },

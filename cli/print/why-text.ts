@@ -18,7 +18,7 @@ import { attemptText, stateText } from './word.ts'
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
   const { cluster, others, object, verdict, admission, attempt, obstacle, references } = why
-  const { deletion, orphaned, deletedBy, history } = why
+  const { deletion, orphaned, deletedBy, history, managers } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
@@ -33,6 +33,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     const status = standing === null ? '' : `: ${standing}: ${reason}`
     out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
   }
+  out.push(...managers.map(managedText))
   if (verdict !== null) {
     const evidence =
       verdict.evidence === null
@@ -52,6 +53,18 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
   if (obstacle !== null) out.push(obstacleText(obstacle, [verdict?.because, admission?.because]))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+/** A mark is no owner reference. */
+function managedText({
+  toolName,
+  kind,
+  namespace,
+  name,
+  mark,
+}: WhyDocument['managers'][number]): string {
+  const at = namespace ? ` -n ${namespace}` : ''
+  return `  managed by ${toolName}: ${kind ?? 'claim'}/${name}${at}, as the ${mark} says`
 }
 
 const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {

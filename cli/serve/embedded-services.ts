@@ -63,6 +63,7 @@ export type EmbeddedConfig = Pick<
   | 'protection'
   | 'rules'
   | 'mayRemove'
+  | 'marks'
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'

@@ -8,6 +8,8 @@
  */
 import type { ClusterId, Uid } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
+import { type Codec, CodecError } from './codec.ts'
+import { type MarkKeys, NO_MARK_KEYS } from './manager-mark.ts'
 import type { Control } from './service-record.ts'
 
 /** Directives and policies, one under each key. */
@@ -23,6 +25,9 @@ export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 /** Of the policy's rules, and of the order to enforce one. */
 export const RULE_BOOK_KEY = 'rules/policy'
 export const RULE_PREFIX = 'rule/'
+
+/** Of the marks that answers read (manager-mark.ts). */
+export const MARK_BOOK_KEY = 'marks/policy'
 
 export const POLICY_STATUS_PREFIX = 'policy-status/'
 
@@ -89,5 +94,16 @@ export function protectingOf(key: string, record: Control | null): Protecting | 
     }
   } catch {
     return undefined
+  }
+}
+
+/** Of a record under `MARK_BOOK_KEY`. None where it cannot be read: answers lack them. */
+export function markKeysIn(codec: Codec, value: Uint8Array | null): MarkKeys {
+  try {
+    const record = value === null ? null : codec.decode(value)
+    return record?.type === 'MarkBook' ? record : NO_MARK_KEYS
+  } catch (error) {
+    if (error instanceof CodecError) return NO_MARK_KEYS
+    throw error
   }
 }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { hash64 } from '../../core/model/hash.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
+import { NO_MARK_KEYS } from './manager-mark.ts'
 import { kindDigest, MARKED, projectionDigest, projectionOf, readsIn } from './projection.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 
@@ -62,4 +63,16 @@ test('a namespace has an entry where its rules read something else, and changes 
   )
   deepEqual(projectionOf(null, [], [all, same]), projectionOf(null, [], [all]))
   notEqual(kindDigest(both, pods), kindDigest(projectionOf(null, [], [all]), pods))
+})
+
+test('marks are keys of their own: they change the digest of every kind, and protect nothing', () => {
+  const marks = { labels: ['tool/name'], annotations: ['tool/id'] }
+  const marked = projectionOf(null, [], [], marks)
+  deepEqual([marked.labels, marked.annotations], [MARKED.labels, MARKED.annotations])
+  deepEqual(marked.marks, marks)
+  const jobs = { group: 'batch', kind: 'Job' }
+  notEqual(kindDigest(marked, jobs), kindDigest(MARKED, jobs))
+  const swapped = { labels: ['tool/id'], annotations: ['tool/name'] }
+  notEqual(projectionDigest(projectionOf(null, [], [], swapped)), projectionDigest(marked))
+  equal(projectionDigest(projectionOf(null, [], [], NO_MARK_KEYS)), projectionDigest(MARKED))
 })

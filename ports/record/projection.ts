@@ -4,7 +4,8 @@
  *
  * What must stay true: all that may protect an object are among the former, whatever the policy
  * says now; and the marks of `kinfold restore`, by which answers say what an object was restored
- * from. How many of those an object may have is bounded where it is read
+ * from. Marks of other tools, which answers read, are published where the settings ask for them.
+ * How many of those an object may have is bounded where it is read
  * (adapters/kubernetes/meta.ts). Rules change what is published of their own kinds alone.
  */
 import { hash64 } from '../../core/model/hash.ts'
@@ -15,6 +16,7 @@ import type { Protection } from '../../core/model/policy.ts'
 import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import { type KindReads, type KindWithin, type Rule, readsOf } from '../../core/model/rule/rule.ts'
 import { readKeyValue, readSubject } from '../../core/model/subject.ts'
+import { type MarkKeys, NO_MARK_KEYS } from './manager-mark.ts'
 import { RESTORED_FROM } from './restored-mark.ts'
 
 /** It throws nothing: what cannot be compiled is a problem. */
@@ -32,6 +34,8 @@ export interface Projection {
    * namespace that has an entry of its own have that one.
    */
   readonly kinds: readonly KindReads[]
+  /** Published in addition of every object, exact keys: for answers, and nothing else. */
+  readonly marks: MarkKeys
   /**
    * What the object of a policy is compiled to: of its whole body. The adapter's own; left out,
    * such objects are read as any other one.
@@ -48,6 +52,7 @@ export function projectionOf(
   policy: Pick<Protection, 'labels' | 'annotations'> | null,
   subjects: readonly string[],
   rules: readonly Rule[],
+  marks: MarkKeys = NO_MARK_KEYS,
 ): Projection {
   const keys = (on: Mark['on'], configured: readonly string[]): readonly string[] => {
     const marks = ALL_MARKS.filter((mark) => mark.on === on).map(({ key }) => key)
@@ -63,6 +68,7 @@ export function projectionOf(
     labels: keys('label', policy?.labels ?? []),
     annotations: keys('annotation', policy?.annotations ?? []),
     kinds: readsInAddition(readsOf(rules)),
+    marks: { labels: marks.labels, annotations: marks.annotations },
   }
 }
 
@@ -96,11 +102,16 @@ function isSameKind(a: GroupKind, b: GroupKind): boolean {
 }
 
 /** Of a projection: objects published under another one may lack keys of this one. */
-export function projectionDigest({ labels, annotations, kinds }: Projection): string {
+export function projectionDigest({ labels, annotations, kinds, marks }: Projection): string {
   const read = kinds.map(({ group, kind, namespace, digest }) => {
     return namespace === '' ? [group, kind, digest] : [group, kind, digest, namespace]
   })
-  return hash64(JSON.stringify([labels, annotations, ...(read.length === 0 ? [] : [read.sort()])]))
+  const keys = [...marks.labels.map((key) => `label ${key}`), ...marks.annotations].sort()
+  const more = [
+    ...(read.length === 0 ? [] : [read.sort()]),
+    ...(keys.length === 0 ? [] : [{ keys }]),
+  ]
+  return hash64(JSON.stringify([labels, annotations, ...more]))
 }
 
 /** As `projectionDigest`, of what concerns objects of one kind. */

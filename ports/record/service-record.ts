@@ -51,6 +51,17 @@ export interface RuleBook {
   readonly who: string
 }
 
+/**
+ * In `orders` under `marks/policy`: labels and annotations that are published of every object
+ * because answers read them (manager-mark.ts). Nothing is decided by them.
+ */
+export interface MarkBook {
+  readonly type: 'MarkBook'
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+  readonly who: string
+}
+
 /** In `orders` under `rule/<name>`: the order to enforce a rule, or to do so no more. */
 export interface RuleOrder {
   readonly type: 'RuleOrder'
@@ -316,6 +327,7 @@ export type ServiceRecord =
   | Control
   | OrderGiven
   | RuleBook
+  | MarkBook
   | RuleOrder
   | PolicyStatus
   | ObjectEdited

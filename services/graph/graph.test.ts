@@ -13,6 +13,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Log } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
+import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
@@ -51,6 +52,7 @@ function start(
   url = 'http://one',
   clock = systemClock(),
   policy = POLICY,
+  marks: MarkSettings = NO_MARKS,
 ): Process {
   const stop = new AbortController()
   const opened = new Map<number, OpenStore[]>()
@@ -62,7 +64,7 @@ function start(
     clock,
     placement: coordinator.placement(),
     retention: DEFAULT_RETENTION,
-    policy: { policy, who: 'test' },
+    policy: { policy, who: 'test', marks },
     policyChanged: (partition, from, to) => replaced.push(`${partition}: ${from.mode} ${to.mode}`),
     openStore: async (partition) => {
       const store = new OpenStore(contents.get(partition))
@@ -199,6 +201,34 @@ test('rules are published to the reapers before they are folded, and where they 
   const without = start(t, log, coordinator, 'http://one', systemClock())
   await until(() => folded(without, 0))
   deepEqual((await said()).slice(3), ['book ', 'policy ', 'policy '])
+})
+
+test('marks are published where they differ, and without any nothing is', async (t) => {
+  const log = memoryLog(1)
+  const said = async (): Promise<readonly (readonly string[])[]> => {
+    const { entries } = await log.read('orders', 0, 0n, { limit: 100, waitMs: 0 })
+    const records = entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
+    return records.flatMap((each) => (each.type === 'MarkBook' ? [each.annotations] : []))
+  }
+  const marks = { tools: ['argo'], argoInstanceLabel: null } as const
+  const rounds = [
+    [undefined, 0],
+    [marks, 1],
+    [marks, 1],
+    [undefined, 2],
+    [undefined, 2],
+  ] as const
+  for (const [asked, records] of rounds) {
+    const coordinator = new MemoryCoordinator(1)
+    const process = start(t, log, coordinator, 'http://one', systemClock(), POLICY, asked)
+    await until(() => process.graph.tasks.length === 1 && isFolding(process))
+    equal((await said()).length, records)
+    await process.stop()
+  }
+  deepEqual(await said(), [
+    ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id'],
+    [],
+  ])
 })
 
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {

@@ -16,7 +16,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { PROTECT_POLICY_KEY, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
+import { MARK_BOOK_KEY, PROTECT_POLICY_KEY, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
+import { hasKeys, type MarkSettings, markKeys, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { Backoff } from '../../runtime/retry.ts'
@@ -32,6 +33,13 @@ import { keepOrders } from './orders/order-keeper.ts'
 import { publishPolicyStatus } from './orders/policy-status.ts'
 import { readerOf } from './query/view/view.ts'
 
+export interface AskedPolicy {
+  readonly policy: Policy
+  readonly who: string
+  /** Of other tools, which answers read; left out: none. */
+  readonly marks?: MarkSettings
+}
+
 export interface GraphParts {
   readonly log: Log
   readonly codec: Codec
@@ -40,7 +48,7 @@ export interface GraphParts {
   readonly openStore: (partition: number) => Promise<Store>
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
-  readonly policy?: { readonly policy: Policy; readonly who: string } | undefined
+  readonly policy?: AskedPolicy | undefined
   /**
    * A partition was folded by another policy until now: by ours before, or by that of another
    * process.
@@ -154,6 +162,7 @@ export class Graph {
       restored: async () => await this.#settlePolicy(task),
       idle: async () => await gathering.settle(),
       isRemembering: retention.keepPastMs !== 0,
+      marks: policy?.marks,
     })
     seat.work = task
     const loops = [
@@ -173,10 +182,9 @@ export class Graph {
   async #settlePolicy({ partition, store }: Task): Promise<void> {
     const { log, codec, policy: asked, policyChanged } = this.#parts
     if (asked === undefined || this.#settled.has(partition)) return
-    const { policy, who } = asked
-    const former = await ensurePolicy({ log, codec, partition, store }, policy, who)
+    const former = await ensurePolicy({ log, codec, partition, store }, asked)
     this.#settled.add(partition)
-    if (former !== undefined) policyChanged?.(partition, former, policy)
+    if (former !== undefined) policyChanged?.(partition, former, asked.policy)
   }
 
   /**
@@ -226,12 +234,12 @@ export interface PolicyPlace extends Pick<Task, 'partition' | 'store'> {
  */
 export async function ensurePolicy(
   { log, codec, partition, store }: PolicyPlace,
-  policy: Policy,
-  who: string,
+  asked: AskedPolicy,
 ): Promise<Policy | undefined> {
+  const { policy, who } = asked
   const folded = policyOf(readerOf(store, codec))
   const why = 'asked for at start'
-  await publishPolicy({ log, codec }, policy, who, why)
+  await publishPolicy({ log, codec }, asked, why)
   const bytesOf = (each: Policy): Uint8Array =>
     codec.encode({ type: 'PolicyChanged', policy: each, who, why })
   const value = bytesOf(policy)
@@ -253,17 +261,19 @@ export function policyName(policy: Policy): string {
 /** What is published already is not published again. */
 async function publishPolicy(
   { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
-  { protection, mode, rules }: Policy,
-  who: string,
+  { policy, who, marks = NO_MARKS }: AskedPolicy,
   why: string,
 ): Promise<void> {
+  const { protection, mode, rules } = policy
   const nothing = { cluster: '', kind: null, number: 0, connected: false }
   const control = codec.encode({
     ...{ type: 'Control', verb: 'protect', ...nothing },
     ...{ protection, mode, who, why },
   })
   const book = codec.encode({ type: 'RuleBook', rules, who })
+  const keys = markKeys(marks)
   const records = [
+    { key: MARK_BOOK_KEY, value: codec.encode({ type: 'MarkBook', ...keys, who }) },
     { key: RULE_BOOK_KEY, value: book },
     { key: PROTECT_POLICY_KEY, value: control },
   ]
@@ -271,7 +281,9 @@ async function publishPolicy(
   const changed = records.filter(({ key, value }) => {
     const published = latest.find((each) => each.key === key)?.value
     // No book and one without rules permit the same.
-    if (published == null) return key !== RULE_BOOK_KEY || rules.length > 0
+    if (published == null && key === RULE_BOOK_KEY) return rules.length > 0
+    if (published == null && key === MARK_BOOK_KEY) return hasKeys(keys)
+    if (published == null) return true
     return !isSame(published, value)
   })
   if (changed.length > 0) await log.append('orders', 0, changed)

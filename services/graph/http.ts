@@ -10,6 +10,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
+import type { MarkSettings } from '../../ports/record/manager-mark.ts'
 import type { AuditFeed } from './actors/audit-feed.ts'
 import { addAuditEvents } from './actors/audit-http.ts'
 import { documentOf } from './api/document.ts'
@@ -24,6 +25,7 @@ import { addDirectives } from './orders/directive-http.ts'
 import { addPage } from './page.ts'
 import type { Differ } from './query/answer/diff.ts'
 import type { Access } from './query/ask/access.ts'
+import { addAcross } from './query/ask/across-question.ts'
 import { addClusterList } from './query/ask/cluster-list.ts'
 import { addDependents } from './query/ask/dependent-question.ts'
 import { addFinalizers } from './query/ask/finalizer-question.ts'
@@ -41,6 +43,7 @@ import { addHorizon } from './record/horizon-question.ts'
 import { addStreams } from './record-stream.ts'
 
 export interface HttpParts extends QuestionParts, DirectiveParts {
+  readonly marks: MarkSettings
   readonly log: Log
   readonly codec: Codec
   readonly index: HistoryIndex
@@ -60,6 +63,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
     reply.type('application/json').send(document),
   )
   addQuestions(server, parts)
+  addAcross(server, parts)
   addDependents(server, parts)
   addRules(server, parts)
   addObjectList(server, parts)
@@ -82,7 +86,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
  */
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
-  '/v1/plan/finalizer',
+  ...['/v1/across', '/v1/plan/finalizer'],
   ...['/v1/rules', '/v1/rules/:rule', '/v1/rules/:rule/plan'],
   ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],
 ])

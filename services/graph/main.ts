@@ -118,7 +118,10 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     keepMs: retention.keepMs,
   })
   const { access, cuts } = options
-  const questions = createQuestions({ log, codec, clock, graph, index, actors, access, cuts })
+  const questions = createQuestions({
+    ...{ log, codec, clock, graph, index, actors, access, cuts },
+    marks: policy?.marks,
+  })
   const { clusters } = questions
   const shadowStore = await open('shadow')
   const shadow = new Shadow({

@@ -5,6 +5,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
+import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import { Cuts } from '../../runtime/shares/cuts.ts'
 import { AuditFeed } from './actors/audit-feed.ts'
 import type { Graph } from './graph.ts'
@@ -38,6 +39,8 @@ export interface QuestionsOptions {
   readonly cuts?: Cuts | undefined
   /** Requests of audit logs that are kept of a day; undefined: as many as fit. */
   readonly auditKeptADay?: number | undefined
+  /** Of other tools; left out: none is read. */
+  readonly marks?: MarkSettings | undefined
   /** Undefined: every client that is let in may ask anything. */
   readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
@@ -46,6 +49,7 @@ export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
   readonly differ: Differ
+  readonly marks: MarkSettings
   readonly audit: AuditFeed
 }
 
@@ -56,14 +60,19 @@ const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
-  const { cuts = new Cuts(clock), auditKeptADay: keptADay } = options
+  const { cuts = new Cuts(clock), auditKeptADay: keptADay, marks = NO_MARKS } = options
   const clusters = new Clusters({ log, codec, clock, here: hereOf(graph), index })
   const open = createOpenView({ log, clock })
   return {
-    ...{ log, codec, clock, clusters, index, actors, cuts },
+    ...{ log, codec, clock, clusters, index, actors, cuts, marks },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: new Access({ clusters, clock, ...access }),
-    query: createQuery(clusters, index, createDeletionOf({ log, codec, index, clusters, actors })),
+    query: createQuery(
+      clusters,
+      index,
+      createDeletionOf({ log, codec, index, clusters, actors }),
+      marks,
+    ),
     audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),
     open,

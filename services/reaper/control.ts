@@ -23,6 +23,8 @@ import type { Clock } from '../../ports/clock.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import {
+  MARK_BOOK_KEY,
+  markKeysIn,
   PAUSE_PREFIX,
   POLICY_STATUS_PREFIX,
   PROTECT_POLICY_KEY,
@@ -30,6 +32,7 @@ import {
   protectingOf,
   RULE_BOOK_KEY,
 } from '../../ports/record/control-key.ts'
+import { type MarkKeys, NO_MARK_KEYS } from '../../ports/record/manager-mark.ts'
 import type { Projection } from '../../ports/record/projection.ts'
 import { projectionOf } from '../../ports/record/projection.ts'
 import type { Control as ControlRecord, PolicyStatus } from '../../ports/record/service-record.ts'
@@ -74,6 +77,7 @@ export class Control {
   readonly #unclear = new Set<string>()
   #policy: Protection | null = null
   #mode: Mode | null = null
+  #marks: MarkKeys = NO_MARK_KEYS
   readonly #ruleOrders: RuleOrders
   /** What policies of clusters do, by key. */
   readonly #policyStatuses = new Map<string, PolicyStatus>()
@@ -142,11 +146,11 @@ export class Control {
 
   /**
    * What objects have to be read with, so that their protection is seen, and so that rules can
-   * decide about what is read here. `beside`: rules of policies of that cluster.
+   * decide about what is read here, and with the marks that answers read. `beside`: rules of policies of that cluster.
    */
   projection(cluster: ClusterId, beside: readonly Rule[] = []): Projection {
     const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)
-    return projectionOf(this.#policy, subjects, [...this.rules(), ...beside])
+    return projectionOf(this.#policy, subjects, [...this.rules(), ...beside], this.#marks)
   }
 
   /** The rules of the policy. */
@@ -178,7 +182,7 @@ export class Control {
   #addedOrders(entries: readonly Entry[]): void {
     for (const entry of entries) this.#obey(entry)
     const isAboutReading = ({ key }: Entry): boolean =>
-      key === RULE_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
+      key === RULE_BOOK_KEY || key === MARK_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
     if (entries.some(isAboutReading)) this.#parts.onProtected()
   }
 
@@ -196,6 +200,7 @@ export class Control {
     this.#unclear.clear()
     this.#policy = null
     this.#mode = null
+    this.#marks = NO_MARK_KEYS
     this.#ruleOrders.forget()
     this.#policyStatuses.clear()
   }
@@ -203,6 +208,8 @@ export class Control {
   #obey(entry: Entry): void {
     if (isAboutRules(entry.key)) {
       this.#ruleOrders.obey(entry)
+    } else if (entry.key === MARK_BOOK_KEY) {
+      this.#marks = markKeysIn(this.#parts.codec, entry.value)
     } else if (entry.key.startsWith(POLICY_STATUS_PREFIX)) {
       this.#notePolicyStatus(entry)
     } else if (entry.key.startsWith(PROTECT_PREFIX)) {

@@ -11,7 +11,7 @@ import type { Entry, Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { CodecError } from '../../ports/record/codec.ts'
-import { PROTECT_PREFIX, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
+import { MARK_BOOK_KEY, PROTECT_PREFIX, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Control } from '../../ports/record/service-record.ts'
 import type { WatcherConfig } from './config.ts'
 
@@ -153,7 +153,7 @@ export class ControlReader {
   }
 }
 
-/** By protections and rules follows what is published of objects. */
+/** By protections, rules and marks follows what is published of objects. */
 function isAboutReading(key: string): boolean {
-  return key === RULE_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
+  return key === RULE_BOOK_KEY || key === MARK_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
 }

@@ -164,7 +164,7 @@ class SmallCluster {
     const ensured = async (): Promise<void> => {
       while (task.status().state !== 'folding') await clock.sleep(20)
       const { partition, store } = task
-      await ensurePolicy({ log, codec: CODEC, partition, store }, policy, 'test')
+      await ensurePolicy({ log, codec: CODEC, partition, store }, { policy, who: 'test' })
     }
     for (const run of [task.run(signal), watcher.run(signal), reaper.run(signal), ensured()])
       run.catch((error: unknown) => this.wrongs.push(`it died: ${String(error)}`))

@@ -15,6 +15,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
+import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Authority } from '../../runtime/http/authority.ts'
@@ -74,6 +75,7 @@ export interface ProcessOptions {
   readonly token?: HttpToken
   readonly authority?: Authority
   readonly isReadingReviewed?: boolean
+  readonly marks?: MarkSettings
   /** By which questions are answered; else the machine's. */
   readonly clock?: Clock
   /** Where it believes that the partitions are. */
@@ -101,6 +103,7 @@ export class GraphGroup {
   async start(options: ProcessOptions = {}): Promise<GraphProcess> {
     const { log } = this
     const { token, authority, isReadingReviewed = false, onForwarded, around } = options
+    const { marks = NO_MARKS } = options
     const clock = systemClock()
     const stop = new AbortController()
     const session = new AbortController()
@@ -111,7 +114,7 @@ export class GraphGroup {
       clock,
       placement: this.#placementOf(session.signal),
       retention: DEFAULT_RETENTION,
-      policy: { policy: POLICY, who: 'test' },
+      policy: { policy: POLICY, who: 'test', marks },
       openStore: async () => openStore(),
     })
     const index = new HistoryIndex(log, codec, clock, emptyStore())
@@ -128,6 +131,7 @@ export class GraphGroup {
         owners: () => owners(graph.owners()),
       },
       access: { authority, isReadingReviewed },
+      marks,
     })
     const forwarded = { count: 0, open: 0 }
     const add = (routes: FastifyInstance): void => {

@@ -6,6 +6,7 @@
  *
  * Not here: what they have in common (part-schema.ts), routes and their parameters (route.ts).
  */
+import { ACROSS_MANAGER, ACROSS_PART, MARKED_BY } from './across-schema.ts'
 import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
   ADMISSION,
@@ -201,6 +202,22 @@ export const TREE = document('Tree', 'Dependents of an object, level by level, o
 })
 export type Tree = TypeOf<typeof TREE>
 
+export const ACROSS = document(
+  'Across',
+  'What the marks of tools name as managed by an object, in all clusters. Nothing of it is an owner reference: its tool decides what is deleted with it.',
+  {
+    ...FRESH,
+    asked: record({ kind: TEXT, namespace: orNull(TEXT), name: TEXT }),
+    text: say('The numbers, as one sentence.', TEXT),
+    managers: say('Objects that are watched, and may be the manager.', listOf(ACROSS_MANAGER)),
+    marked: say('Objects with a mark of it.', COUNT),
+    kept: say('Of those, objects that their tool keeps, by another mark.', COUNT),
+    dependents: say('Objects that those own that are not kept, and so on.', COUNT),
+    parts: listOf(ACROSS_PART),
+  },
+)
+export type Across = TypeOf<typeof ACROSS>
+
 export const DEPENDENT_LIST = document(
   'DependentList',
   'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
@@ -234,6 +251,10 @@ export const WHY = document(
       orNull(oneOf([...PHASES, 'unknown'])),
     ),
     doubt: DOUBT,
+    managers: say(
+      'Of other tools, as its marks name them; empty where none is read (`across`).',
+      listOf(MARKED_BY),
+    ),
     references: listOf(
       record({
         ...REFERENCE,

@@ -9,6 +9,7 @@
  * routes as an API server has them (kubernetes-route.ts).
  */
 import {
+  ACROSS,
   AUDIT_EVENTS_RESULT,
   CASCADE,
   CHANGE_LIST,
@@ -129,6 +130,24 @@ const TABLE = [
     parameter('owners', 'Upwards: its owners, and theirs.', FLAG),
     AT,
   ]),
+  question(
+    '/v1/across',
+    'across',
+    ACROSS,
+    "What tools' marks name as managed by an object, in all clusters",
+    [
+      parameter(
+        'kind',
+        'Kind of the manager, such as `Application`, `kustomizations` or `Release.helm.sh`.',
+        TEXT,
+      ),
+      parameter('name', 'Name of the manager.', TEXT),
+      parameter('namespace', 'Namespace of the manager; any without it.', TEXT),
+      parameter('cluster', 'Name or id of the cluster of the manager; any without it.', TEXT),
+      limitParameter('Objects that are listed, 500 without it, at most 10,000.', 0),
+      AT,
+    ],
+  ),
   question(
     '/v1/dependents',
     'dependents',

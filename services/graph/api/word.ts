@@ -126,3 +126,8 @@ export function ageText(ms: number): string {
   if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
   return `${Math.floor(seconds / 86_400)}d`
 }
+
+/** Whether an object of that group may be the manager of anything: those of the tools have one. */
+export function mayManage(group: string): boolean {
+  return group.includes('.') && !group.endsWith('.k8s.io')
+}

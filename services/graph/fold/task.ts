@@ -17,6 +17,7 @@ import type { Entry, Log, Page, TaskLog } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
+import type { MarkSettings } from '../../../ports/record/manager-mark.ts'
 import type { OrderGiven } from '../../../ports/record/service-record.ts'
 import type { Store } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
@@ -42,6 +43,7 @@ import { checkFoldVersion } from './fold-version.ts'
 import { Filling } from './former/filling.ts'
 import { forgottenRows, rowsLeft, rowsOf } from './former/former-rows.ts'
 import { RowStore } from './former/row-store.ts'
+import { MarkedIndex } from './marked-index.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
@@ -59,6 +61,8 @@ export interface TaskOptions {
    * What facts were before each change is kept, so that moments can be asked; unless it says not.
    */
   readonly isRemembering?: boolean
+  /** Of other tools, which answers read; left out: none. */
+  readonly marks?: MarkSettings | undefined
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
@@ -107,6 +111,8 @@ export class Task {
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
   #tally: Tally
+  /** Undefined where no mark is read. */
+  #marked: MarkedIndex | undefined
   #filling: Filling | undefined
   /** What events before it changed is forgotten. */
   #forgetBefore = 0n
@@ -138,6 +144,14 @@ export class Task {
    */
   counts(): readonly ClusterTally[] | undefined {
     return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
+  }
+
+  /**
+   * Which objects bear marks of other tools, as of the last commit; undefined where it is not known
+   * without reading all objects.
+   */
+  marked(): Pick<MarkedIndex, 'named'> | undefined {
+    return this.#state === 'folding' ? this.#marked : undefined
   }
 
   /**
@@ -189,7 +203,7 @@ export class Task {
   }
 
   async #own(signal: AbortSignal): Promise<void> {
-    const { log, codec, clock, store, partition } = this.#options
+    const { log, codec, clock, store, partition, marks } = this.#options
     this.#state = 'fencing'
     await using owned = await log.openTask(partition)
     this.#state = 'restoring'
@@ -205,6 +219,8 @@ export class Task {
     })
     this.#position = batch.position.position
     this.#tally = new Tally(codec)
+    this.#marked =
+      marks === undefined || marks.tools.length === 0 ? undefined : new MarkedIndex(codec, marks)
     this.#filling = new Filling({ log, codec, store, partition })
     await this.#beginRemembering(batch.position.position)
     await this.#options.restored?.()
@@ -218,8 +234,10 @@ export class Task {
     const earlyMs = this.#readAtMs - clock.monotonicMs()
     if (earlyMs > 0) await clock.sleep(earlyMs, signal)
     if (!this.#tally.isWhole) await this.#tally.goOn(this.store, batch.stored)
+    else if (this.#marked?.isOver === false) await this.#marked.goOn(this.store)
     const isFilled = this.#filling?.isOver !== false
-    const waitMs = this.#tally.isWhole && isFilled ? READ_WAIT_MS : COUNT_WAIT_MS
+    const isCounted = this.#tally.isWhole && this.#marked?.isOver !== false
+    const waitMs = isCounted && isFilled ? READ_WAIT_MS : COUNT_WAIT_MS
     const options = { limit: READ_LIMIT, waitMs }
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
@@ -399,6 +417,7 @@ export class Task {
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
     this.#tally.committed(batch.changes, batch.stored, batch.graph)
+    this.#marked?.committed(batch.changes, batch.stored)
     await store.writeRows(rows, { changelog: end, position: position.position })
     batch.clear()
     this.#position = position.position

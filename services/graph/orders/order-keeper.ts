@@ -20,12 +20,19 @@ import type { Clock } from '../../../ports/clock.ts'
 import { type Entry, type Log, LogError, type Produced } from '../../../ports/log.ts'
 import { type Codec, CodecError, type Writable } from '../../../ports/record/codec.ts'
 import {
+  MARK_BOOK_KEY,
   PROTECT_POLICY_KEY,
   pauseKey,
   protectKey,
   RULE_BOOK_KEY,
   RULE_PREFIX,
 } from '../../../ports/record/control-key.ts'
+import {
+  hasKeys,
+  type MarkSettings,
+  markKeys,
+  NO_MARKS,
+} from '../../../ports/record/manager-mark.ts'
 import type { Control } from '../../../ports/record/service-record.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { CONTROL_CATCH_UP_MS, CONTROL_CHECK_MS } from '../config.ts'
@@ -39,7 +46,9 @@ export interface OrderKeeperParts {
   /** Every partition holds all directives: one of them is enough. */
   readonly task: Task
   /** The one asked for, and by whom. */
-  readonly policy: { readonly policy: Policy; readonly who: string } | undefined
+  readonly policy:
+    | { readonly policy: Policy; readonly who: string; readonly marks?: MarkSettings }
+    | undefined
 }
 
 export async function keepOrders(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
@@ -60,7 +69,7 @@ export async function keepOrders(parts: OrderKeeperParts, signal: AbortSignal): 
 /** `known`: what the policy said last. An older record, or none, is what is left of a lost end. */
 async function keepPolicy(log: Log, known: Map<string, Entry>): Promise<void> {
   const said = await log.latest('orders', 0)
-  for (const key of [PROTECT_POLICY_KEY, RULE_BOOK_KEY]) {
+  for (const key of [PROTECT_POLICY_KEY, RULE_BOOK_KEY, MARK_BOOK_KEY]) {
     const [last, found] = [known.get(key), said.find((each) => each.key === key)]
     if (last === undefined || (found !== undefined && isSince(found, last))) {
       if (found !== undefined) known.set(key, found)
@@ -108,6 +117,11 @@ async function sayAgain(parts: OrderKeeperParts, signal: AbortSignal): Promise<v
   if (policy !== undefined && rules.length > 0 && said.get(RULE_BOOK_KEY)?.value == null) {
     const value = codec.encode({ type: 'RuleBook', rules, who: policy.who })
     records.push({ key: RULE_BOOK_KEY, value })
+  }
+  const keys = markKeys(policy?.marks ?? NO_MARKS)
+  if (policy !== undefined && hasKeys(keys) && said.get(MARK_BOOK_KEY)?.value == null) {
+    const value = codec.encode({ type: 'MarkBook', ...keys, who: policy.who })
+    records.push({ key: MARK_BOOK_KEY, value })
   }
   records.push(...endedOrders(parts, said))
   // A resume that is given in just this moment is said over: reapers then wait for another one.

@@ -20,6 +20,7 @@ import { type Chance, seeded } from '../../../testing/seeded.ts'
 import { ROUTES } from '../api/route.ts'
 import { firstSince } from '../fold/retention.ts'
 import { createQuestions, type Questions } from '../questions.ts'
+import { type AcrossAsked, acrossIn } from './across/across-part.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
@@ -73,6 +74,13 @@ async function objectsOf({ questions }: Asking, view: View): Promise<readonly Li
   return (await questions.objectList.page(view, REF, all, '')).answer.objects
 }
 
+/** Labels of these lives, as if Argo CD tracked by them. */
+const MARKS = { tools: ['argo'], argoInstanceLabel: 'tier' } as const
+const ACROSS: AcrossAsked = {
+  ...{ kind: 'Application', namespace: undefined, name: 'temp', limit: 1_000 },
+  word: { names: ['application'], is: ({ kind }) => kind === 'Application' },
+}
+
 const STUCK = {
   ...{ olderThanMs: 0, namespace: undefined, finalizer: undefined, limit: 1_000, at: undefined },
 }
@@ -90,6 +98,8 @@ async function answersAt(
   const scope = { namespace: undefined, sight: WHOLE }
   const told: Record<string, unknown> = {
     objects,
+    across: (await acrossIn([view], ACROSS, { settings: MARKS, sight: async () => WHOLE }))
+      .clusters,
     rules: [...(await scanned(view, rules, scope)).counts],
     finalizers: (await stuckPage(view, { cluster: REF, query }, STUCK, '')).answer.objects.map(
       // Who asked is in a history that forgets.
@@ -273,6 +283,7 @@ test('every question about a moment is answered as it was answered then', async 
 const ASKED: Readonly<Record<string, string>> = {
   '/v1/tree': 'tree',
   '/v1/dependents': 'dependents',
+  '/v1/across': 'across',
   '/v1/why': 'why',
   '/v1/cascade': 'cascade',
   '/v1/plan': 'plan',

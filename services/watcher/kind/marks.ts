@@ -17,11 +17,14 @@ import type { Entry, Log, Produced } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
 import {
+  MARK_BOOK_KEY,
+  markKeysIn,
   PROTECT_PREFIX,
   type Protecting,
   protectingOf,
   RULE_BOOK_KEY,
 } from '../../../ports/record/control-key.ts'
+import { type MarkKeys, NO_MARK_KEYS } from '../../../ports/record/manager-mark.ts'
 import type { Projection } from '../../../ports/record/projection.ts'
 import { kindDigest, projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 import type { Control, Watermark } from '../../../ports/record/service-record.ts'
@@ -49,14 +52,16 @@ export interface Reading {
   readonly subjects: readonly string[]
   /** Of the policy. */
   readonly rules: readonly Rule[]
+  /** That answers read. */
+  readonly marks: MarkKeys
 }
 
 /** `own`: rules of the cluster's own objects. */
 export function projectionBy(
-  { protection, subjects, rules }: Reading,
+  { protection, subjects, rules, marks }: Reading,
   own: readonly Rule[],
 ): Projection {
-  return projectionOf(protection, subjects, [...rules, ...own])
+  return projectionOf(protection, subjects, [...rules, ...own], marks)
 }
 
 export interface KindMark {
@@ -118,8 +123,10 @@ export async function readReading(log: Log, codec: Codec, cluster: ClusterId): P
   let protection: Protection | null = null
   const subjects: string[] = []
   let rules: readonly Rule[] = []
+  let marks = NO_MARK_KEYS
   for (const { key, value } of await log.latest('orders', 0)) {
     if (key === RULE_BOOK_KEY) rules = rulesIn(codec, value)
+    if (key === MARK_BOOK_KEY) marks = markKeysIn(codec, value)
     if (!key.startsWith(PROTECT_PREFIX)) continue
     const protecting = protectingIn(codec, key, value)
     if (protecting?.type === 'policy') protection = protecting.protection
@@ -129,7 +136,7 @@ export async function readReading(log: Log, codec: Codec, cluster: ClusterId): P
       }
     }
   }
-  return { protection, subjects, rules }
+  return { protection, subjects, rules, marks }
 }
 
 function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {

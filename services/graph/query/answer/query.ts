@@ -13,6 +13,13 @@ import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import { objectKey } from '../../../../core/model/partition.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { partitionOf } from '../../../../ports/partition.ts'
+import {
+  type MarkSettings,
+  managersOf,
+  markText,
+  NO_MARKS,
+  TOOL_NAMES,
+} from '../../../../ports/record/manager-mark.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
 import { type AnswerOf, timeOf, type Unshaped } from '../../api/document.ts'
@@ -135,6 +142,7 @@ export function createQuery(
   clusters: Clusters,
   index: HistoryIndex,
   deletionOf: DeletionOf,
+  marks: MarkSettings = NO_MARKS,
 ): Query {
   async function matching(
     objects: readonly Indexed[],
@@ -191,7 +199,7 @@ export function createQuery(
       const behind = behindText(await index.caughtUp())
       const histories = historiesAt(index, view.moment)
       const history = await histories.history(view.identityOf(object))
-      const { node, obstacle: own, ...rest } = standingIn(view, object)
+      const { node, obstacle: own, ...rest } = standingIn(view, object, marks)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen =
         node && obstacle && (await withFirstSeen(histories, view.cluster, node, obstacle))
@@ -226,6 +234,15 @@ interface GrownTree {
 async function ownersOf(view: View, object: Named): Promise<GrownTree> {
   const { answer: root, cut } = await new Tree(view).grown(object, true)
   return { answer: { root, misnamed: NONE_MISNAMED }, cut }
+}
+
+function markedBy(node: Node | undefined, marks: MarkSettings): Why['managers'] {
+  const named = node === undefined ? [] : managersOf(node.object, marks)
+  return named.map(({ mark, ...manager }) => ({
+    ...manager,
+    toolName: TOOL_NAMES[manager.tool],
+    mark: markText(mark, marks),
+  }))
 }
 
 /** While the tree grows, the index catches up with the log. */
@@ -288,7 +305,11 @@ export function behindText(lag: bigint, what = 'history'): string {
 function standingIn(
   view: View,
   object: Named,
-): Pick<Why, 'phase' | 'doubt' | 'verdict' | 'admission' | 'attempt' | 'obstacle' | 'asOwner'> & {
+  marks: MarkSettings,
+): Pick<
+  Why,
+  'managers' | 'phase' | 'doubt' | 'verdict' | 'admission' | 'attempt' | 'obstacle' | 'asOwner'
+> & {
   readonly node: Node | undefined
 } {
   const node = view.node(object.uid)
@@ -296,6 +317,7 @@ function standingIn(
   const verdict = node?.verdict ?? null
   return {
     node,
+    managers: markedBy(node, marks),
     phase: phaseOf(view, node),
     doubt: node?.doubt ?? null,
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },

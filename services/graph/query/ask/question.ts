@@ -385,7 +385,7 @@ export async function heldScope(access: Access, request: FastifyRequest): Promis
 export async function scopedClusters(
   { access, clusters }: Pick<QuestionParts, 'access' | 'clusters'>,
   request: FastifyRequest,
-  { isWhole }: HeldScope,
+  { isWhole }: Pick<HeldScope, 'isWhole'>,
 ): Promise<ReturnType<typeof namedClusters>> {
   try {
     return namedClusters(await clusters.all(), askedOf(request)['cluster'])

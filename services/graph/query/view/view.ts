@@ -40,6 +40,8 @@ export const PAGE_KEYS = 500
 /** Of a task, what a question needs. */
 export interface LocalPartition extends Pick<Task, 'partition' | 'store' | 'counts'> {
   status(): Omit<TaskStatus, 'faults'>
+  /** Left out: not known without reading all objects. */
+  readonly marked?: Task['marked']
 }
 
 /** Undefined when this process does not have the partition. */

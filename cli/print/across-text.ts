@@ -1,0 +1,116 @@
+/**
+ * What `kinfold tree --across` prints, and what `plan delete` says of the same below its own: what
+ * tools' marks name as managed, by cluster.
+ *
+ * What must stay true: it says that these are marks and no owner references, and that the tool
+ * decides.
+ */
+import { shellWord } from '../../core/model/text.ts'
+import { labelOf, phaseText } from '../../services/graph/api/word.ts'
+import type { Across as AcrossDocument, AcrossPartDocument as Part } from '../answer.ts'
+import { structured } from './output.ts'
+import { paint, styleOfPhase } from './paint.ts'
+import { table } from './table.ts'
+import { lineOf } from './terminal.ts'
+import { countOf, objectName } from './word.ts'
+
+export const ACROSS_OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml'] as const
+export type AcrossOutput = (typeof ACROSS_OUTPUTS)[number]
+
+const MARKS = 'Seen by marks, not by owner references: Kinfold deletes nothing by them.'
+
+export function acrossText(answer: AcrossDocument, output: AcrossOutput): string {
+  switch (output) {
+    case 'json':
+    case 'yaml':
+      return structured(answer, output)
+    case 'name':
+      return answer.parts
+        .flatMap(({ objects }) => objects.map((object) => `${lineOf(objectName(object))}\n`))
+        .join('')
+    case 'wide':
+      return `${rows(answer)}${below(answer)}`
+    case 'tree':
+      return `${lines(answer).map(lineOf).join('\n')}\n${below(answer)}`
+  }
+}
+
+function below({ text, parts }: AcrossDocument): string {
+  const more = parts.reduce((sum, { marked, objects }) => sum + marked - objects.length, 0)
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  const left = more > 0 ? `${countOf(more, 'object')} not listed (raise --limit).\n` : ''
+  return `${left}${lineOf(sentence)} ${MARKS}\n`
+}
+
+function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
+  const [first, ...others] = managers
+  const head =
+    first === undefined
+      ? [`${asked.kind}/${asked.name}  (a name: no such object is seen here)`]
+      : [first, ...others].map((each) => {
+          const at = each.namespace === '' ? '' : ` -n ${each.namespace}`
+          return `${each.kind}/${each.name}${at}  (cluster ${labelOf(each.cluster)}; ${each.because})`
+        })
+  const below = parts.flatMap((part, index) => {
+    const isLast = index === parts.length - 1
+    const [head, ...objects] = linesOfPart(part)
+    return [
+      `${isLast ? '└─ ' : '├─ '}${head}`,
+      ...objects.map((each) => `${isLast ? '   ' : '│  '}${each}`),
+    ]
+  })
+  return [...head, ...below]
+}
+
+function linesOfPart(part: Part): readonly string[] {
+  const { objects } = part
+  return [
+    `cluster ${labelOf(part.cluster)}  (${partText(part)})`,
+    ...objects.map(({ kind, name, namespace, phase, isKept }, index) => {
+      const at = namespace === '' ? '' : ` -n ${namespace}`
+      const state = phase === 'observed' ? '' : paint(phaseText(phase), styleOfPhase(phase))
+      const notes = [state, isKept ? 'kept by a mark' : ''].filter((each) => each !== '')
+      const beside = notes.length === 0 ? '' : `  (${notes.join('; ')})`
+      return `${index === objects.length - 1 ? '└─ ' : '├─ '}${kind}/${name}${at}${beside}`
+    }),
+  ]
+}
+
+function partText({ marked, dependents, manager, managers, because }: Part): string {
+  const owned = dependents === 0 ? '' : ` and ${countOf(dependents, 'dependent')}`
+  const of = `by the mark of ${manager.toolName}${ofWhich({ manager, managers })}`
+  return `${countOf(marked, 'object')}${owned}, ${of}; ${because}`
+}
+
+/** Where the mark says more than what was asked for. */
+function ofWhich({ manager, managers }: Pick<Part, 'manager' | 'managers'>): string {
+  if (managers === 1 || !manager.namespace) return ''
+  return `, of ${manager.kind ?? 'claim'} ${manager.namespace}/${manager.name}`
+}
+
+function rows({ parts }: AcrossDocument): string {
+  const cells = parts.flatMap(({ cluster, manager, objects }) =>
+    objects.map(({ namespace, kind, name, phase, uid, isKept }) => [
+      ...[labelOf(cluster), namespace, `${kind}/${name}`, phaseText(phase), uid],
+      ...[manager.toolName, isKept ? 'kept by a mark' : ''],
+    ]),
+  )
+  return table(['CLUSTER', 'NAMESPACE', 'OBJECT', 'STATE', 'UID', 'BY MARK OF', 'NOTES'], cells)
+}
+
+/** Below a plan; empty where nothing is marked. */
+export function besidePlan({ text, parts, managers }: AcrossDocument): string {
+  const [manager] = managers
+  if (parts.length === 0 || manager === undefined) return ''
+  const { group, kind, name, namespace, cluster } = manager
+  const word = shellWord(`${kind}.${group}/${name}`)
+  const at = namespace === '' ? '' : ` -n ${shellWord(namespace)}`
+  return [
+    `\nBeside that, seen by marks and not by owner references: ${text}.`,
+    ...parts.map((part) => `  ${labelOf(part.cluster)}: ${partText(part)}`),
+    `"kinfold tree --across ${word}${at} --cluster ${shellWord(cluster.scope)}" lists them.`,
+  ]
+    .map((line, index) => (index === 0 ? `\n${lineOf(line.trimStart())}` : lineOf(line)))
+    .join('\n')
+    .concat('\n')
+}
