@@ -31,5 +31,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     warnMs: 0,
     keep: null,
     absent: null,
+    unused: null,
   },
 ]

@@ -65,8 +65,8 @@ async function run(name: string, flags: TryFlags): Promise<void> {
 }
 
 /** The log is folded without the rule, so what it counts, or deletes once more, is not known. */
-function checkTriable({ name, keep, absent, match }: Rule): void {
-  const gone = absent === null ? '' : 'absent'
+function checkTriable({ name, keep, absent, unused, match }: Rule): void {
+  const gone = absent !== null ? 'absent' : unused !== null ? 'unused' : ''
   const what = keep !== null ? 'keep' : match.terminating ? 'match.terminating' : gone
   if (what !== '') throw bad(`rule ${name} has ${what}: no record shows what that would have done`)
 }

@@ -10,6 +10,7 @@ import type { ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
 import { isGone, unsureOfAbsent } from './absent.ts'
 import { isBeyond, unsureOfCount } from './keep.ts'
+import { unsureOfUse } from './unused.ts'
 
 export function isMet(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
   return isBeyond(facts, rule, object) && isGone(facts, rule, object)
@@ -17,5 +18,9 @@ export function isMet(facts: ClusterFacts, rule: Rule, object: ObjectMeta): bool
 
 /** Why that cannot be said for sure; empty where it can. */
 export function unsureBecause(facts: ClusterFacts, rule: Rule, object: ObjectMeta): string {
-  return unsureOfCount(facts, rule, object) || unsureOfAbsent(facts, rule)
+  return (
+    unsureOfCount(facts, rule, object) ||
+    unsureOfAbsent(facts, rule) ||
+    unsureOfUse(facts, rule, object)
+  )
 }

@@ -115,7 +115,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
         ...{ expression: null, terminating: false },
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
-      ...{ gracePeriodSeconds: null, limit: null, keep: null, absent: null },
+      ...{ gracePeriodSeconds: null, limit: null, keep: null, absent: null, unused: null },
     },
     account: accountOf(namespace, account),
     isRefused: false,

@@ -12,6 +12,7 @@
 import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
 import { duenessOf } from '../../../core/judge/rule.ts'
+import { exemptBecause } from '../../../core/judge/unused.ts'
 import {
   type Command,
   type DeleteObject,
@@ -210,7 +211,8 @@ export function ruleObjection(
     return `the object was not read with all that rule ${rule.name} reads`
   }
   const found = duenessOf(rule, read.object, command.decidedAt)
-  const isDue = found !== null && found.at <= command.decidedAt
+  const isLeftAlone = rule.unused !== null && exemptBecause(rule.unused, read.object) !== ''
+  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
@@ -233,8 +235,8 @@ function needsApproval(command: Command): boolean {
 }
 
 /**
- * A rule that keeps the newest decided by other objects, which nothing in the call names: they may
- * be gone by now, so its command is carried out at once or not at all. What a rule takes for absent
+ * A rule that keeps the newest, or asks what nothing uses, decided by other objects, which nothing
+ * in the call names: they may be others by now, so its command is carried out at once or not at all. What a rule takes for absent
  * is verified by a claim.
  */
 function unprovenByRule(
@@ -243,9 +245,9 @@ function unprovenByRule(
   { goneProofAfterMs }: GateBounds,
 ): string | undefined {
   if (command.type !== 'DeleteObject' || rule === undefined) return undefined
-  if (rule.keep !== null && (!isUnbroken || newsMs > goneProofAfterMs)) {
-    return `what rule ${rule.name} keeps was counted too long ago`
-  }
+  const isLate = !isUnbroken || newsMs > goneProofAfterMs
+  if (rule.keep !== null && isLate) return `what rule ${rule.name} keeps was counted too long ago`
+  if (rule.unused !== null && isLate) return 'what uses the object was seen too long ago'
   const { absent } = rule
   const { freshness, owners } = command
   const isClaimed = owners.some(

@@ -29,11 +29,17 @@ export function ruleText(rule: Rule): string {
   const where = termsOf(match).map((each) => `, ${each}`)
   const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
   const gone = absent === null ? '' : `, while no ${absent.kind} has the name in ${absent.field}`
+  const free = rule.unused === null ? '' : `, ${unusedText(rule)}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${gone}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${gone}${free}${kept}${throughout}${how}${grace}${warned}${limitText(limit)}.`
+}
+
+/** Empty where it does not ask. */
+export function unusedText({ unused }: Pick<Rule, 'unused'>): string {
+  return unused === null ? '' : `once nothing has used them for ${durationText(unused.forMs)}`
 }
 
 const HOW = {
