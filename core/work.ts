@@ -46,6 +46,7 @@ import { forget } from './observe/departure.ts'
 import { countMissing, takeMissed } from './observe/missing.ts'
 import { notePolicy } from './observe/policy-object.ts'
 import { suspectOfGoneKind } from './observe/sighting.ts'
+import { followUses } from './observe/use-watch.ts'
 import { fire } from './timer.ts'
 
 /** The page that the first work on the agenda needs next; undefined when there is none. */
@@ -81,6 +82,7 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
       return within(kindsPrefix(cluster))
     case 'ruled':
     case 'policies':
+    case 'uses':
       return within(seenPrefix(cluster, todo.kind))
     case 'rule-end':
       return within(ruleOwnersPrefix(cluster, todo.rule))
@@ -163,6 +165,8 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
       return endWalk(step, todo, keys) ? undefined : lastOf(keys)
     case 'keep':
       return takeKept(step, todo, keys) ? undefined : lastOf(keys)
+    case 'uses':
+      return followUses(step, todo, keys) ? undefined : lastOf(keys)
     case 'suspects':
     case 'forget':
     case 'relist':

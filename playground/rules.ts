@@ -33,5 +33,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     keep: null,
     absent: null,
     beside: null,
+    unused: null,
   },
 ]

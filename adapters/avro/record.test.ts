@@ -71,6 +71,7 @@ import type {
 import type {
   CheckedList,
   DefinitionSpan,
+  FollowedUse,
   FormerProtection,
   HeldNamespace,
   KeptRow,
@@ -83,6 +84,7 @@ import type {
   ProtectedSubject,
   Todo,
 } from '../../core/model/state.ts'
+import type { RuleUnused, Use, UseException, User } from '../../core/model/use/use.ts'
 import type { Writable } from '../../ports/record/codec.ts'
 import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
@@ -251,6 +253,23 @@ const rule = record<Rule>({
   ),
   absent: maybe(record<RuleAbsent>({ ...groupKind, field: text })),
   beside: maybe(record<RuleBeside>({ ...groupKind, field: text, when: terms })),
+  unused: maybe(
+    record<RuleUnused>({
+      forMs: number,
+      uses: list(
+        record<Use>({
+          ...{ used: record(groupKind), paths: list(text) },
+          users: list(record<User>({ ...groupKind, at: text })),
+        }),
+      ),
+      except: list(
+        record<UseException>({
+          ...groupKind,
+          ...{ namespace: text, name: text, mark: text, because: text },
+        }),
+      ),
+    }),
+  ),
 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
@@ -482,6 +501,7 @@ const todo: Draw<Todo> = cases<Todo>({
     isAgain: truth,
   },
   keep: { rule: text, group: text, isAgain: truth },
+  uses: { kind: record(groupKind), table: text },
 })
 
 const look = record<Look>({
@@ -938,6 +958,17 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     waits: list(record(groupKind)),
   },
   Named: { uids: list(text) },
+  Using: {
+    ...{ table: text, kinds: list(record(groupKind)), lostAt: offset },
+    used: list(record<FollowedUse>({ ...groupKind, table: text, since: number })),
+  },
+  UseKind: { table: text, since: number, silentAt: number },
+  Uses: { places: list(text) },
+  Usage: {
+    ...{ objects: list(text), thereAt: number, users: number },
+    ...{ firstAt: number, lastAt: number, last: text },
+  },
+  UserRow: { since: number },
   Keeping: { count: number, lostAt: offset },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },

@@ -22,6 +22,11 @@ import { isJson, type Json } from './json.ts'
 
 const EXPIRATION = 'data.expiration:base64'
 const OF_SECRETS: readonly string[] = ['type', EXPIRATION]
+/** Names of accounts, which Secrets that are tokens use; and none. */
+const OF_TOKENS: readonly string[] = [
+  '',
+  'metadata.annotations["kubernetes.io/service-account.name"]',
+]
 const BOOTSTRAP_TOKEN = 'bootstrap.kubernetes.io/token'
 /** Has all of a Secret that was applied. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
@@ -33,7 +38,16 @@ const MOST_CERTIFICATES = 256 * 1_024
 /** Whether objects of that kind have to be asked for whole: metadata alone has no fields. */
 export function needsWhole(projection: Projection, kind: GroupKind): boolean {
   if (isCompiled(projection, kind)) return true
-  return allReadsIn(projection, kind).some((reads) => reads.fields.length > 0 && mayBeRead(reads))
+  return allReadsIn(projection, kind).some((reads) => needsBody(reads) && mayBeRead(reads))
+}
+
+/** More than metadata alone has. */
+export function needsBody({ fields, uses = [] }: KindReads): boolean {
+  return fields.length > 0 || uses.some(({ paths }) => paths.some((path) => !isOfMetadata(path)))
+}
+
+function isOfMetadata(path: string): boolean {
+  return path === '' || path.startsWith('metadata.')
 }
 
 /** Whether they are policies, and have a rule. */
@@ -42,8 +56,9 @@ export function isCompiled({ policyContent }: Projection, kind: GroupKind): bool
 }
 
 /** False only for Secrets, of a rule that names more of them; it is refused where it is written. */
-export function mayBeRead({ group, kind, fields, annotations }: KindReads): boolean {
+export function mayBeRead({ group, kind, fields, annotations, uses = [] }: KindReads): boolean {
   if (group !== '' || kind !== 'Secret') return true
+  if (!uses.every(({ paths }) => paths.every((path) => OF_TOKENS.includes(path)))) return false
   return fields.every((path) => OF_SECRETS.includes(path)) && !annotations.includes(LAST_APPLIED)
 }
 

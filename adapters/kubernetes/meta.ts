@@ -19,7 +19,7 @@ import {
   type Pair,
   type Projected,
 } from '../../core/model/object.ts'
-import { BEYOND_READS } from '../../core/model/rule/field-path.ts'
+import { BEYOND_READS, MOST_PROJECTED } from '../../core/model/rule/field-path.ts'
 import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type { KindReads } from '../../core/model/rule/rule.ts'
 import type { Resource } from '../../ports/cluster.ts'
@@ -36,8 +36,9 @@ import {
 } from '../../ports/record/cap.ts'
 import { MARK_LENGTH } from '../../ports/record/manager-mark.ts'
 import { type Projection, readsIn } from '../../ports/record/projection.ts'
-import { isCompiled, mayBeRead, readFields } from './field.ts'
+import { isCompiled, mayBeRead, needsBody, readFields } from './field.ts'
 import { isJson, type Json } from './json.ts'
+import { readUses } from './use.ts'
 
 /**
  * An object whose identity cannot be published is no object: no server returns one, and its fields
@@ -125,9 +126,14 @@ const BEYOND: Projected = { reads: BEYOND_READS, fields: [], policy: null }
 /** Null where there are fields to be read, and metadata alone came. */
 function projectedOf(raw: Json, reads: KindReads, isBare: boolean): Projected | null {
   if (!mayBeRead(reads)) return BEYOND
-  if (reads.fields.length > 0 && (isBare || raw['kind'] === METADATA_ALONE)) return null
+  if (needsBody(reads) && (isBare || raw['kind'] === METADATA_ALONE)) return null
   const fields = readFields(raw, reads)
-  return fields === null ? BEYOND : { reads: reads.digest, fields, policy: null }
+  if (fields === null) return BEYOND
+  const { uses = [], digest } = reads
+  if (uses.length === 0) return { reads: digest, fields, policy: null }
+  const length = fields.reduce((sum, { key, value }) => sum + key.length + value.length, 0)
+  const used = readUses(raw, uses, MOST_PROJECTED - length)
+  return { reads: digest, fields: [...fields, ...used], policy: null }
 }
 
 const NONE: readonly never[] = []

@@ -65,8 +65,9 @@ async function run(name: string, flags: TryFlags): Promise<void> {
 }
 
 /** The log is folded without the rule, so what it counts, or deletes once more, is not known. */
-function checkTriable({ name, keep, absent, beside, match }: Rule): void {
-  const gone = absent !== null ? 'absent' : beside !== null ? 'beside' : ''
+function checkTriable({ name, keep, absent, beside, unused, match }: Rule): void {
+  const others = { absent, beside, unused }
+  const gone = Object.entries(others).find(([, value]) => value !== null)?.[0] ?? ''
   const what = keep !== null ? 'keep' : match.terminating ? 'match.terminating' : gone
   if (what !== '') throw bad(`rule ${name} has ${what}: no record shows what that would have done`)
 }

@@ -17,13 +17,14 @@ import { waitFor } from '../graph/wait.ts'
 import { namedBy } from '../judge/beside.ts'
 import { unsureBecause } from '../judge/condition.ts'
 import { caughtUpAt, isMovingBack, rowOf } from '../judge/keep.ts'
-import { duenessOf } from '../judge/rule.ts'
+import { dueWith } from '../judge/rule.ts'
+import { waitsForUse } from '../judge/unused.ts'
 import type { Judgement } from '../judge/verdict.ts'
 import { isLeftToRules } from '../judge/verdict.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import { besideOf, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { isAboutOthers, isEnforced, isReadFor, rulesOfKind } from '../model/rule/rule.ts'
 
 /** Before it is decided by what is counted. True: the object is counted otherwise than before. */
 export function countKept(step: Step, { object }: Node, judgement: Judgement): boolean {
@@ -33,9 +34,8 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
   if (indexed.length === 0 && graph.keeping === undefined) return false
   const isLeft = judgement.rule !== null || isLeftToRules(judgement.verdict)
   const isRead = ofKind !== null && isReadFor(object, ofKind)
-  const now = graph.state?.now ?? 0
   const isCounted = isLeft && isRead && !goesAnyway(graph, judgement)
-  const due = isCounted ? indexed.filter((rule) => isDue(rule, object, now)) : []
+  const due = isCounted ? indexed.filter((rule) => isDue(graph, rule, object)) : []
   const rows = due.flatMap((rule) => rowOf(rule, object) ?? [])
   const waits = due.flatMap((rule) => waitsOf(step, rule, object))
   return setIndexed(step, object.uid, { rows, waits })
@@ -43,14 +43,15 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
 
 /** An order has another rule delete it, whatever else is there: it is none of those that stay. */
 function goesAnyway({ enforced }: ClusterFacts, { rule }: Judgement): boolean {
-  if (rule === null || rule.keep !== null || besideOf(rule) !== null) return false
+  if (rule === null || rule.keep !== null || isAboutOthers(rule)) return false
   return isEnforced(rule, enforced)
 }
 
 /** But for what takes other objects. */
-function isDue(rule: Rule, object: ObjectMeta, now: number): boolean {
+function isDue(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
   if (rule.match.terminating !== (object.deletedAt !== null)) return false
-  const found = duenessOf(rule, object, now)
+  const now = facts.state?.now ?? 0
+  const found = dueWith(facts, rule, object)
   return found !== null && found.at - rule.warnMs <= now
 }
 
@@ -59,6 +60,7 @@ function isDue(rule: Rule, object: ObjectMeta, now: number): boolean {
  * without whose watch it is not known what one is like.
  */
 function waitsOf({ graph }: Step, rule: Rule, object: ObjectMeta): readonly GroupKind[] {
+  if (rule.unused !== null) return waitsForUse(graph, rule, object)
   const named = namedBy(rule, object)
   if (named === null) return []
   const { group, kind } = named
@@ -68,7 +70,7 @@ function waitsOf({ graph }: Step, rule: Rule, object: ObjectMeta): readonly Grou
 
 /** It is due by the rule, and perhaps only because of what is not known now. */
 export function noteUnsure(step: Step, rule: Rule, { object }: Node): void {
-  if (rule.keep === null && besideOf(rule) === null) return
+  if (rule.keep === null && !isAboutOthers(rule)) return
   const { state } = step.graph
   if (state === undefined || unsureBecause(step.graph, rule, object) === '') return
   if (state.now < caughtUpAt(state)) ensureTimer(step, caughtUpAt(state), object.uid)

@@ -43,6 +43,11 @@ import type {
   StateValue,
   Ticket,
   UnreadableHome,
+  Usage,
+  UseKind,
+  UserRow,
+  Uses,
+  Using,
   Verification,
   Work,
 } from '../model/state.ts'
@@ -90,6 +95,11 @@ import {
   shareKey,
   ticketKey,
   unreadableKey,
+  usageKey,
+  useKindKey,
+  userKey,
+  usesKey,
+  usingKey,
   verificationKey,
   waitKey,
   workKey,
@@ -231,6 +241,26 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setNamed(place: Coordinates, uids: readonly Uid[]): void {
     this.#put(namedKey(this.cluster, place), uids.length === 0 ? null : { type: 'Named', uids })
+  }
+
+  setUsing(using: Using | null): void {
+    this.#put(usingKey(this.cluster), using)
+  }
+
+  setUseKind(kind: GroupKind, use: UseKind | null): void {
+    this.#put(useKindKey(this.cluster, kind), use)
+  }
+
+  setUses(uid: Uid, uses: Uses | null): void {
+    this.#put(usesKey(this.cluster, uid), uses)
+  }
+
+  setUsage(place: Coordinates, usage: Usage | null): void {
+    this.#put(usageKey(this.cluster, place), usage)
+  }
+
+  setUser(place: Coordinates, uid: Uid, row: UserRow | null): void {
+    this.#put(userKey(this.cluster, place, uid), row)
   }
 
   setKeeping(keeping: Keeping | null): void {

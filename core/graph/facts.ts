@@ -47,6 +47,11 @@ import type {
   RuleRun,
   RuleTurns,
   Seen,
+  Usage,
+  UseKind,
+  UserRow,
+  Uses,
+  Using,
   Verification,
   Work,
 } from '../model/state.ts'
@@ -88,6 +93,11 @@ import {
   shareKey,
   unreadableHomeKey,
   unreadableKey,
+  usageKey,
+  useKindKey,
+  userKey,
+  usesKey,
+  usingKey,
   verificationKey,
   waitKey,
   workKey,
@@ -163,6 +173,12 @@ export interface ClusterFacts {
   keeps(uid: Uid): Keeps | undefined
   /** Which objects are at these coordinates, of the kinds that are known by name. */
   named(place: Coordinates): readonly Uid[]
+  /** Undefined where no rule asks what nothing uses. */
+  readonly using: Using | undefined
+  useKind(kind: GroupKind): UseKind | undefined
+  uses(uid: Uid): Uses | undefined
+  usage(place: Coordinates): Usage | undefined
+  user(place: Coordinates, uid: Uid): UserRow | undefined
   /** Undefined where no object is in any. */
   readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
@@ -347,6 +363,26 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   named(place: Coordinates): readonly Uid[] {
     return typed(this.reader.get(namedKey(this.cluster, place)), 'Named')?.uids ?? []
+  }
+
+  get using(): Using | undefined {
+    return typed(this.reader.get(usingKey(this.cluster)), 'Using')
+  }
+
+  useKind(kind: GroupKind): UseKind | undefined {
+    return typed(this.reader.get(useKindKey(this.cluster, kind)), 'UseKind')
+  }
+
+  uses(uid: Uid): Uses | undefined {
+    return typed(this.reader.get(usesKey(this.cluster, uid)), 'Uses')
+  }
+
+  usage(place: Coordinates): Usage | undefined {
+    return typed(this.reader.get(usageKey(this.cluster, place)), 'Usage')
+  }
+
+  user(place: Coordinates, uid: Uid): UserRow | undefined {
+    return typed(this.reader.get(userKey(this.cluster, place, uid)), 'UserRow')
   }
 
   get keeping(): Keeping | undefined {

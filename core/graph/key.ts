@@ -263,6 +263,32 @@ export function namedKey(cluster: ClusterId, at: Coordinates): string {
   return `named/${clusterPart('', cluster)}/${coordinatesPart(at)}`
 }
 
+export function usingKey(cluster: ClusterId): string {
+  return `using/${clusterPart('', cluster)}`
+}
+
+export function useKindKey(cluster: ClusterId, kind: GroupKind): string {
+  return `usekind/${clusterPart('', cluster)}/${kindPart(kind)}`
+}
+
+/** What an object uses. */
+export function usesKey(cluster: ClusterId, uid: Uid): string {
+  return `uses/${clusterPart('', cluster)}/${part(uid)}`
+}
+
+export function usageKey(cluster: ClusterId, at: Coordinates): string {
+  return `usage/${clusterPart('', cluster)}/${coordinatesPart(at)}`
+}
+
+/** Those that use an object. */
+export function usersPrefix(cluster: ClusterId, at: Coordinates): string {
+  return `user/${clusterPart('', cluster)}/${coordinatesPart(at)}/`
+}
+
+export function userKey(cluster: ClusterId, at: Coordinates, user: Uid): string {
+  return usersPrefix(cluster, at) + part(user)
+}
+
 export function keepingKey(cluster: ClusterId): string {
   return `keeping/${clusterPart('', cluster)}`
 }

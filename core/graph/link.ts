@@ -19,6 +19,7 @@ import { ownerPlace } from './owner-place.ts'
 import { subjectOf } from './row.ts'
 import { noteNamed } from './rule/name-index.ts'
 import { noteRuleTurn } from './rule/rule-turn.ts'
+import { noteUses } from './rule/use-index.ts'
 
 export interface Link {
   readonly owner: Uid
@@ -45,6 +46,7 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
 export function putNode(step: Step, before: Node | null, after: Node): void {
   step.graph.setNode(after.object.uid, after)
   noteNamed(step, before, after)
+  noteUses(step, before, after)
   noteHeld(step, before, after)
   noteRuleTurn(step, before, after)
   if (before === null || isLinkedOtherwise(before, after)) relink(step, before, after)
@@ -55,6 +57,7 @@ export function removeNode(step: Step, node: Node): void {
   noteNamed(step, node, null)
   const { uid } = node.object
   if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
+  noteUses(step, node, null)
   noteHeld(step, node, null)
   noteRuleTurn(step, node, null)
   relink(step, node, null)

@@ -14,7 +14,7 @@ import { isSynced, kindStatus } from '../graph/kind-status.ts'
 import type { Node } from '../model/node.ts'
 import type { Coordinates, ObjectMeta } from '../model/object.ts'
 import type { Rule, RuleBeside } from '../model/rule/rule.ts'
-import { besideOf, readsBeside } from '../model/rule/rule.ts'
+import { besideOf, readsWithin } from '../model/rule/rule.ts'
 import { caughtUpAt } from './keep.ts'
 import { areTrue, textOf } from './term.ts'
 
@@ -44,7 +44,7 @@ export function isBeside(facts: ClusterFacts, rule: Rule, object: ObjectMeta): b
   const other = otherOf(facts, rule, object)
   if (other === undefined || state === undefined || other.doubt !== null) return false
   if (!isSynced(facts.kind(beside), state)) return false
-  return isAsSaid(beside, other.object, readsBeside(facts.rules, beside).digest)
+  return isAsSaid(beside, other.object, readsWithin(facts.rules, beside)?.digest ?? '')
 }
 
 /** `digest`: of what rules read of its kind. */

@@ -10,6 +10,7 @@ import type { ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
 import { isBeside, isGone, unsureOfBeside } from './beside.ts'
 import { isBeyond, unsureOfCount } from './keep.ts'
+import { unsureOfUse } from './unused.ts'
 
 export function isMet(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
   return (
@@ -19,5 +20,9 @@ export function isMet(facts: ClusterFacts, rule: Rule, object: ObjectMeta): bool
 
 /** Why that cannot be said for sure; empty where it can. */
 export function unsureBecause(facts: ClusterFacts, rule: Rule, object: ObjectMeta): string {
-  return unsureOfCount(facts, rule, object) || unsureOfBeside(facts, rule)
+  return (
+    unsureOfCount(facts, rule, object) ||
+    unsureOfBeside(facts, rule) ||
+    unsureOfUse(facts, rule, object)
+  )
 }

@@ -30,7 +30,9 @@ import type { Expression } from './expression/tree.ts'
 import { costOf } from './expression/tree.ts'
 import { type ExpressionSubject, evaluate, evaluation } from './expression.ts'
 import { keepText } from './keep.ts'
+import { isLike } from './like.ts'
 import { areTrue, textOf } from './term.ts'
+import { notDueBefore, useOf } from './unused.ts'
 
 /** What a rule says of an object. */
 export interface Dueness {
@@ -61,7 +63,9 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
     if (rule.match.terminating !== isTerminating) continue
-    const found = duenessOf(rule, node.object, now)
+    const found = dueWith(facts, rule, node.object)
+    const unreadAt = found === null ? askedAt(facts, rule, node.object) : null
+    if (unreadAt !== null) nextAt = Math.min(nextAt ?? unreadAt, unreadAt)
     const laterAt = againAt(rule, node.object, now)
     if (laterAt !== null) nextAt = Math.min(nextAt ?? laterAt, laterAt)
     if (found === null) continue
@@ -114,6 +118,25 @@ export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness 
     if (found !== null && (first === null || found.at < first.at)) first = found
   }
   return first
+}
+
+/** The same, with what takes the users of the object. */
+export function dueWith(facts: ClusterFacts, rule: Rule, object: ObjectMeta): Dueness | null {
+  const found = duenessOf(rule, object, facts.state?.now ?? 0)
+  if (found === null || rule.unused === null) return found
+  const use = useOf(facts, rule, object)
+  if (use?.type !== 'unused') return null
+  const { forMs } = rule.unused
+  const at = Math.max(found.at, Math.min(use.since + forMs, NEVER_MS))
+  const because = `rule ${rule.name}: due after ${durationText(forMs)}, ${use.because}`
+  return { rule, at, because }
+}
+
+/** When it has to be asked again what uses it; null where that is known. */
+function askedAt(facts: ClusterFacts, rule: Rule, object: ObjectMeta): number | null {
+  if (rule.unused === null) return null
+  const use = useOf(facts, rule, object)
+  return use === null ? null : notDueBefore(facts, rule, use)
 }
 
 /**
@@ -208,21 +231,6 @@ function parsed(expression: RuleExpression): Parsed {
 }
 
 const PARSED = new WeakMap<RuleExpression, Parsed>()
-
-/** `*` stands for any text. */
-export function isLike(text: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  if (rest.length === 0) return text === pattern
-  if (!text.startsWith(first)) return false
-  const last = rest.pop() ?? ''
-  let at = first.length
-  for (const part of rest) {
-    const found = text.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return text.length - last.length >= at && text.endsWith(last)
-}
 
 /** Whatever the rest of its rule says. */
 export function caseOf(

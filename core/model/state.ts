@@ -66,6 +66,11 @@ export type StateValue =
   | Keeps
   | Keeping
   | Named
+  | Using
+  | UseKind
+  | Uses
+  | Usage
+  | UserRow
   | PolicyRule
   | UnreadableHome
   | Position
@@ -357,6 +362,7 @@ export interface Work {
  * - `timers`: those that are due.
  * - `relist`: asks for lists of all kinds.
  * - `rulings`: what a person said of held objects. - `policies`, `rule-end`: rules of objects.
+ * - `uses`: what the objects of a kind use, by the rules as they are now.
  * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases
  *   the cycle.
  * - `tickets`: the queue of a budget.
@@ -376,6 +382,7 @@ export type Todo =
   | RingEndTodo
   | TicketsTodo
   | KeepTodo
+  | UsesTodo
 
 /** Done to one key after the other. */
 export type KeyTodo =
@@ -384,6 +391,14 @@ export type KeyTodo =
   /** Which of these objects have rules in force: one of them left. */
   | { readonly type: 'policies'; readonly kind: GroupKind }
   | RuleEndTodo
+
+/** What the objects of a kind use is found anew. */
+export interface UsesTodo {
+  readonly type: 'uses'
+  readonly kind: GroupKind
+  /** As of which (`Using.table`). */
+  readonly table: string
+}
 
 /** The rule left, and what is remembered of controllers leaves with it. */
 export interface RuleEndTodo {
@@ -772,6 +787,69 @@ export interface Keeps {
 export interface Named {
   readonly type: 'Named'
   readonly uids: readonly Uid[]
+}
+
+/**
+ * `using/<cluster>`: rules ask what nothing uses, so what each object uses is followed. There is
+ * none where no rule does.
+ */
+export interface Using {
+  readonly type: 'Using'
+  /** Of all that is read; empty once no rule asks any more, until all rows have left. */
+  readonly table: string
+  /** That are followed: users, and what they use. */
+  readonly kinds: readonly GroupKind[]
+  readonly used: readonly FollowedUse[]
+  /** Offset of the last unreadable record since then; -1: none. */
+  readonly lostAt: bigint
+}
+
+/** A kind that is used. */
+export interface FollowedUse extends GroupKind {
+  /** Of the rows that are about it. */
+  readonly table: string
+  /** Log time since when its uses are followed. */
+  readonly since: number
+}
+
+/** `usekind/<cluster>/<kind>`: how far the uses by objects of a kind are known. */
+export interface UseKind {
+  readonly type: 'UseKind'
+  /** `Using.table`, as of which all its objects are known; empty: not yet. */
+  readonly table: string
+  /** Log time since when no use by them was missed. */
+  readonly since: number
+  /** Log time at which its watch was last found to have been silent; 0 for never. */
+  readonly silentAt: number
+}
+
+/** `uses/<cluster>/<uid>`: what an object uses. */
+export interface Uses {
+  readonly type: 'Uses'
+  /** As `coordinatesPart` has them. */
+  readonly places: readonly string[]
+}
+
+/** `usage/<cluster>/<place>`: an object that is used, or is there; `*` as in model/use/use.ts. */
+export interface Usage {
+  readonly type: 'Usage'
+  /** Those that are there, of the kinds that are followed. */
+  readonly objects: readonly Uid[]
+  /** Log time since when one of them is known; 0 for none. */
+  readonly thereAt: number
+  readonly users: number
+  /** Log time of the first use, and of the last one that ended; 0 for none. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Which user came or left last, as `KIND/NAME`; empty for none. */
+  readonly last: string
+}
+
+/** `user/<cluster>/<place>/<uid>`: an object that uses it. */
+export interface UserRow {
+  readonly type: 'UserRow'
+  /** Log time since when. */
+  readonly since: number
 }
 
 export interface KeptRow {

@@ -30,7 +30,7 @@ import {
 } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
-import { isReadFor, rulesOfKind } from '../model/rule/rule.ts'
+import { isReadFor, readsWithin } from '../model/rule/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
@@ -253,8 +253,8 @@ function isOtherReading(before: ObjectMeta, after: ObjectMeta): boolean {
 
 /** The same version, read with less than rules read. */
 function isReadWorse({ graph }: Step, before: ObjectMeta, after: ObjectMeta): boolean {
-  const ofKind = rulesOfKind(graph.rules, before)
-  if (ofKind === null || !isReadFor(before, ofKind) || isReadFor(after, ofKind)) return false
+  const reads = readsWithin(graph.rules, before)
+  if (reads === null || !isReadFor(before, { reads }) || isReadFor(after, { reads })) return false
   return isOtherReading(before, after)
 }
 
@@ -365,8 +365,8 @@ export function touched(step: Step, event: Touched): void {
 
 /** By a reaper that did not know the rules yet: the watcher has read it with what they read. */
 function isReadOtherwise({ graph }: Step, object: ObjectMeta): boolean {
-  const ofKind = rulesOfKind(graph.rules, object)
-  return ofKind !== null && !isReadFor(object, ofKind)
+  const reads = readsWithin(graph.rules, object)
+  return reads !== null && !isReadFor(object, { reads })
 }
 
 /**

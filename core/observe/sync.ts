@@ -32,6 +32,13 @@ import { digestOf } from '../model/rule/rule.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
 import { withGone } from './cause.ts'
 import { formerAfter } from './former-protection.ts'
+import {
+  noteUseList,
+  noteUseListed,
+  noteUseLost,
+  noteUseRules,
+  noteUseSilence,
+} from './use-watch.ts'
 
 export function watcherStarted(step: Step, event: WatcherStarted): void {
   const state = step.graph.state
@@ -86,6 +93,8 @@ export function heartbeat(step: Step, event: Heartbeat): void {
   const heard = { ...state, now, pulses }
   step.graph.setState(heard)
   if (step.graph.keeping !== undefined) noteHeard(step, state, heard)
+  noteUseSilence(step, state, now)
+  noteUseRules(step)
   if (state.nextDue <= now) enqueue(step, { todo: { type: 'timers' } })
 }
 
@@ -176,6 +185,7 @@ export function syncStarted(step: Step, event: SyncStarted): void {
   const kind = step.graph.kind(event)
   if (state === undefined) return
   if (kind === undefined) return drop(step, 'a relist of a kind that was never told to be served')
+  noteUseList(step, state, event, kind)
   const { position: relistedAt } = step.at
   step.graph.setKind(event, { ...kind, openSync: event.sync, relistedAt })
 }
@@ -187,6 +197,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   if (kind === undefined || kind.openSync !== event.sync) {
     return drop(step, 'a newer relist, or another watcher, has begun')
   }
+  noteUseListed(step, state, event, kind)
   const { clusterEpoch } = state
   putKind(step, state, event, kind, {
     ...kind,
@@ -270,6 +281,7 @@ export function unreadable(step: Step, event: Unreadable): void {
   step.graph.setUnreadable(home, { type: 'UnreadableHome', position, reason })
   const { keeping } = step.graph
   if (keeping !== undefined) step.graph.setKeeping({ ...keeping, lostAt: position })
+  noteUseLost(step)
   enqueue(step, { todo: { type: 'relist' } })
 }
 

@@ -230,6 +230,8 @@ const CASES: readonly (readonly [string, string, Json, string | null])[] = [
     marked({ [TTL]: '1h', [REFRESHED]: 'now' }),
     null,
   ],
+  // Then what uses it decides.
+  ['unused', 'a config map', {}, CREATED],
 ]
 
 for (const [builtin, what, raw, due] of CASES) {
@@ -239,7 +241,8 @@ for (const [builtin, what, raw, due] of CASES) {
 /** By the first of its rules; what they say of other objects is true. */
 function dueOf(builtin: string, raw: Json): string | null {
   const isMark = BUILTINS[builtin]?.['']?.['match'] !== undefined && MARKS.includes(builtin)
-  const match = isMark ? { match: { kinds: ['Pod'] } } : {}
+  const kinds = builtin === 'unused' ? ['ConfigMap'] : ['Pod']
+  const match = isMark ? { match: { kinds } } : {}
   const rules = rulesOf([{ builtin, ...match }], 'f', compileExpression)
   const times = rules.flatMap((rule) => {
     const object = metaOf(rule, raw)
@@ -251,7 +254,7 @@ function dueOf(builtin: string, raw: Json): string | null {
     : new Date(Math.min(...times)).toISOString().replace('.000Z', 'Z')
 }
 
-const MARKS = ['janitor', 'ttl-controller']
+const MARKS = ['janitor', 'ttl-controller', 'unused']
 
 function metaOf(rule: Parameters<typeof duenessOf>[0], raw: Json): ObjectMeta {
   const [reads] = readsOf([rule])

@@ -159,6 +159,9 @@ const NODE_LEASES: Builtin = {
   },
 }
 
+/** None upstream: nothing deletes what no other object names. */
+const UNUSED: Builtin = { '': { match: {}, unused: { for: '30d' } } }
+
 const JANITOR_TTL = 'janitor/ttl'
 
 /** kube-janitor: a TTL of nothing is none, and kube-system is left out by default. */
@@ -202,4 +205,5 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   'node-leases': NODE_LEASES,
   janitor: JANITOR,
   'ttl-controller': TTL_CONTROLLER,
+  unused: UNUSED,
 }

@@ -89,6 +89,7 @@ const OWN: readonly (readonly [string, RegExp])[] = [
     `{ ${ACCOUNT}, ${MATCH}, absent: { kind: Node, name: { field: spec.nodeName } } }`,
     /^spec\.absent: .* take a ClusterCleanupPolicy/,
   ],
+  [`{ ${ACCOUNT}, ${MATCH}, unused: { for: 30d } }`, /^spec\.unused: .* config file only/],
   [
     `{ ${ACCOUNT}, match: { kinds: [PersistentVolume], labels: x }, after: 1h }`,
     /is in no namespace/,

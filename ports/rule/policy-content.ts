@@ -70,6 +70,7 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
     const own = nameOf(name, 'metadata.name')
     const space = namespaceOf(namespace)
     const fields = mapping(spec, OWN_KEYS, 'spec')
+    checkUnused(fields)
     account = accountOf(fields, space)
     const rule =
       space === '' ? clusterRule(own, fields, compile) : ownRule(own, space, fields, compile)
@@ -79,6 +80,12 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
     if (!(error instanceof SettingError)) throw error
     return cappedPolicy({ rule: null, problem: error.message, account })
   }
+}
+
+/** What is read of whole kinds for it, by which all that they use is on the log, is no author's. */
+function checkUnused({ unused, builtin }: Mapping): void {
+  if (unused === undefined && builtin !== 'unused') return
+  throw bad('spec.unused: what nothing uses is asked by rules of the config file only')
 }
 
 function asMapping(value: unknown, what: string): Mapping {

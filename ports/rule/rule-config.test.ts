@@ -63,7 +63,7 @@ test('a rule is what was written, and the rest is the default', () => {
   }
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
-    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null },
+    ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null, unused: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -97,6 +97,7 @@ test('a rule is what was written, and the rest is the default', () => {
       keep: null,
       absent: null,
       beside: null,
+      unused: null,
     },
     {
       name: 'expired',
@@ -459,6 +460,43 @@ test('a rule about what names no Node waits for forty seconds at least', () => {
 test('what most rules do not have is no part of their digests', () => {
   const [plain] = rulesIn('- { name: a, match: { kinds: [Pod], labels: b }, after: 1h }')
   equal(ruleDigest(plain!), '40a2d0faf7f51a8f7c7d7dbaa27e1675')
+})
+
+test('unused asks about kinds whose users are known, and takes users of its own', () => {
+  const match = { kinds: ['Secret', 'ConfigMap'] }
+  const of = (unused: object, more: object = {}): Rule => {
+    const [rule] = rulesOf([{ name: 'r', match, unused, ...more }], 'f', compileExpression)
+    if (rule === undefined) throw new Error('no rule')
+    return rule
+  }
+  const plain = of({ for: '30d' })
+  equal(plain.unused?.forMs, 30 * 24 * 3_600_000)
+  deepEqual(plain.match.exceptNamespaces, ['kube-system', 'kube-public', 'kube-node-lease'])
+  deepEqual(plain.cases[0]?.after, { type: 'fixed', ms: 0 })
+  const usersOf = ({ unused }: Rule, kind: string): number =>
+    unused?.uses.filter(({ users }) => users.some((each) => each.kind === kind)).length ?? 0
+  equal(usersOf(plain, 'Rollout'), 0)
+  const rollout = { kind: 'Rollout.argoproj.io', podSpec: 'spec.template.spec' }
+  equal(usersOf(of({ for: '30d', uses: [rollout] }), 'Rollout'), 2, 'ConfigMap and Secret')
+  equal(usersOf(of({ for: '30d', uses: [{ kind: 'Any.example.com' }] }), 'Any'), 2)
+  const database = {
+    kind: 'Database.example.com',
+    used: 'Secret',
+    paths: ['spec.users[].ref.name'],
+  }
+  equal(usersOf(of({ for: '30d', uses: [database] }), 'Database'), 1)
+  const [built] = rulesOf([{ builtin: 'unused', match }], 'f', compileExpression)
+  deepEqual(built?.match, plain.match)
+  deepEqual(built?.unused, plain.unused)
+  const wrong: readonly (readonly [object, object, RegExp])[] = [
+    [{ for: '30d' }, { match: { kinds: ['Job.batch'] } }, /what uses a Job\.batch is not known/],
+    [{}, {}, /unused\.for: expected a duration of 1m at least/],
+    [{ for: '30d', uses: [{ ...database, paths: ['spec..a'] }] }, {}, /is no path to a name/],
+    [{ for: '30d', uses: [{ ...database, used: 'Pod' }] }, {}, /used: is none of/],
+    [{ for: '30d', uses: [{ kind: 'pod' }] }, {}, /expected a kind/],
+    [{ for: '30d' }, { keep: { newest: 1, by: 'cluster' } }, /unused takes neither keep/],
+  ]
+  for (const [unused, more, sentence] of wrong) throws(() => of(unused, more), sentence)
 })
 
 test('the rules of the document are rules', () => {

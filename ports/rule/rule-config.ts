@@ -11,7 +11,7 @@
  * (core/admit/rule-hold.ts).
  */
 import { SYSTEM_NAMESPACES } from '../../core/graph/guarding.ts'
-import { isLike } from '../../core/judge/rule.ts'
+import { isLike } from '../../core/judge/like.ts'
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import { MOST_PROJECTED } from '../../core/model/rule/field-path.ts'
 import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../core/model/rule/rule.ts'
@@ -23,6 +23,7 @@ import { absentOf, besideOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
 import { type Mapping, mapping } from './rule-term.ts'
+import { narrowedUnused, unusedOf } from './rule-unused.ts'
 import { bad, flag, oneOf, whole } from './setting.ts'
 
 /** Of a rule, and of a built-in one some. */
@@ -41,11 +42,12 @@ export const RULE_KEYS: readonly string[] = [
     'keep',
     'absent',
     'beside',
+    'unused',
     'builtin',
   ],
 ]
 export const BUILTIN_KEYS: readonly string[] = [
-  ...['name', 'builtin', 'match', 'for', 'warn', 'limit', 'keep'],
+  ...['name', 'builtin', 'match', 'for', 'warn', 'limit', 'keep', 'unused'],
 ]
 /** As a label of DNS. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
@@ -94,7 +96,9 @@ function entryOf(entry: unknown, { from, index, compile }: EntryContext): readon
   mapping(entry, BUILTIN_KEYS, `${where} (built in)`)
   return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
     const made = builtinFields(own, fields, where)
-    return ruleOf(nameOf(`${name}${suffix}`, where), made, { from: where, compile })
+    const rule = ruleOf(nameOf(`${name}${suffix}`, where), made, { from: where, compile })
+    // The others are about the namespaces of their twins.
+    return rule.unused === null ? rule : besideSystem(rule)
   })
 }
 
@@ -103,7 +107,8 @@ export function builtinFields(own: Mapping, given: Mapping, from: string): Mappi
   const match = narrowed(own['match'] as Mapping, given['match'], `${from}.match`)
   const { for: wait, warn, limit } = given
   const keep = narrowedKeep(own['keep'], given['keep'], `${from}.keep`)
-  return { ...own, match, for: wait, warn, limit, keep }
+  const unused = narrowedUnused(own['unused'], given['unused'], `${from}.unused`)
+  return { ...own, match, for: wait, warn, limit, keep, unused }
 }
 
 /** What is in the cluster's own namespaces is deleted only where a rule names them one by one. */
@@ -157,6 +162,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     keep: keepOf(fields['keep'], `${from}.keep`),
     absent,
     beside,
+    unused: unusedOf(fields['unused'], match.kinds, `${from}.unused`),
   }
   checkGrace(rule, from)
   checkFailFirst(rule, from)
@@ -217,22 +223,24 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
   )
 }
 
-/** What is counted, or misses another object, takes no age. */
+/** What is counted, misses another object, or is used by none, takes no age. */
 function withTime(fields: Mapping): Mapping {
   const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
-  const isPlain = ['keep', 'absent', 'beside'].every((key) => fields[key] === undefined)
+  const isPlain = ['keep', 'absent', 'beside', 'unused'].every((key) => fields[key] === undefined)
   return isPlain || isTimed ? fields : { ...fields, after: 0 }
 }
 
 /** By age alone the oldest are first, and those are the cluster's own. */
-function checkReach(
-  { match, cases, keep, absent, beside }: Rule,
-  { from, within }: RuleReading,
-): void {
+function checkReach(rule: Rule, { from, within }: RuleReading): void {
+  const { match, cases, keep, absent, beside, unused } = rule
+  const others = [keep, absent, beside].some((each) => each !== null)
+  if (unused !== null && (others || match.terminating)) {
+    throw bad(`${from}: unused takes no keep, absent, beside or match.terminating beside it`)
+  }
   if (keep !== null && match.terminating) {
     throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
   }
-  if (selects(match) || absent !== null || beside !== null) return
+  if (selects(match) || absent !== null || beside !== null || unused !== null) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, or when`

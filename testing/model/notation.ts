@@ -7,7 +7,7 @@
  * - `<-` begins its owners; `!` after one blocks, `*` is its controller; `.VERSION` after the kind
  *   names another version than the served one, `_` before it writes it in lower case.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE`,
- *   `annotation:KEY=VALUE` and `field:PATH=VALUE`, separated by spaces; `created:SECONDS` says when
+ *   `annotation:KEY=VALUE`, `field:PATH=VALUE` and `uses:KIND=NAMES`, separated by spaces; `created:SECONDS` says when
  *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `graced:SECONDS` with
  *   which grace period, `unread` that it is published by a watcher that does not know the rules.
  */
@@ -131,6 +131,8 @@ export const NONE_READ: Projected = { reads: '', fields: [], policy: null }
 /** A value may have `=`, as a path may. */
 function fieldsOf(marks: readonly string[]): Pair[] | null {
   const fields = marks.flatMap((mark) => {
+    const [, used = '', names = ''] = /^uses:([a-z]+)=(.*)$/.exec(mark) ?? []
+    if (used !== '') return [{ key: `uses/${kindNotation(used).kind}`, value: names }]
     const [, key, value = ''] = /^field:((?:[^=[]|\[[^\]]*\])+)=(.*)$/.exec(mark) ?? []
     return key === undefined ? [] : [{ key, value }]
   })

@@ -5,7 +5,7 @@
  * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`,
  * `no-label:KEY`, `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`,
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
- * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`,
+ * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`, `unused:SECONDS`,
  * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
  * `fail-first`; `terminating`, and then the seconds are since the deletion was requested; and as an
  * expression that reads the time, `older:SECONDS`, `younger:SECONDS`.
@@ -15,7 +15,7 @@
  */
 
 import type { Expression } from '../../core/judge/expression/tree.ts'
-import type { ObjectMeta } from '../../core/model/object.ts'
+import type { GroupKind, ObjectMeta } from '../../core/model/object.ts'
 import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type {
   KeepBy,
@@ -29,6 +29,8 @@ import type {
   WaitSource,
 } from '../../core/model/rule/rule.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
+import { isSameKind, type RuleUnused } from '../../core/model/use/use.ts'
+import { USE_EXCEPTIONS, USE_TABLE } from '../../core/model/use/use-table.ts'
 import { kindNotation, NONE_READ } from './notation.ts'
 
 export function ruleIn(text: string): Rule {
@@ -63,6 +65,7 @@ export function ruleIn(text: string): Rule {
     keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),
     absent: nodeField === undefined ? null : { group: '', kind: 'Node', field: nodeField },
     beside: besideIn(one('node'), all('node-when'), all('node-unless')),
+    unused: unusedFor(one('unused'), kinds),
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
@@ -98,6 +101,14 @@ function besideIn(
   if (field === undefined) return null
   const others = not.map((each): Term => ({ ...isIn(each), operator: 'not-in' }))
   return { group: '', kind: 'Node', field, when: [...all.map(isIn), ...others] }
+}
+
+/** By the table, as far as it is about these kinds. */
+function unusedFor(seconds: string | undefined, kinds: readonly GroupKind[]): RuleUnused | null {
+  if (seconds === undefined) return null
+  const isAsked = (kind: GroupKind): boolean => kinds.some((each) => isSameKind(each, kind))
+  const uses = USE_TABLE.filter(({ used }) => isAsked(used))
+  return { forMs: Number(seconds) * 1_000, uses, except: USE_EXCEPTIONS.filter(isAsked) }
 }
 
 /** `by`: `owner`, `namespace`, `cluster` or `label=KEY`. */

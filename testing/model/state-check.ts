@@ -46,6 +46,7 @@ import {
 } from './rule-state-check.ts'
 import type { ExpectedTurns } from './rule-turn-check.ts'
 import { checkTurns, expectTurn } from './rule-turn-check.ts'
+import { checkUses } from './use-state-check.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
@@ -69,7 +70,12 @@ export function check(entries: Entries): readonly string[] {
     complaints.push(...checkTable(key, value).map((it) => `${key}: ${it}`))
     complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
   }
-  return [...complaints, ...checkAll(entries, expected), ...checkKept(entries)]
+  return [
+    ...complaints,
+    ...checkAll(entries, expected),
+    ...checkKept(entries),
+    ...checkUses(entries),
+  ]
 }
 
 /** Keys and values are those of a table. */

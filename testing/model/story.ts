@@ -23,14 +23,14 @@ import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { IGNORED } from '../../core/model/kind-reason.ts'
 import { admissionOf, nodePhase } from '../../core/model/node.ts'
-import type { GroupKind, ObjectMeta, Scope } from '../../core/model/object.ts'
+import type { GroupKind, ObjectMeta, Pair, Scope } from '../../core/model/object.ts'
 import { isOfCollector, projectionHash } from '../../core/model/object.ts'
 import type { Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import { ruleOfPolicy } from '../../core/model/rule/policy-in-force.ts'
-import { type Rule, readsBeside, ruleDigest, rulesOfKind } from '../../core/model/rule/rule.ts'
+import { type Rule, readsWithin, ruleDigest } from '../../core/model/rule/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
@@ -64,6 +64,8 @@ export class World {
   #now = 0
   #policy: Policy = policyFor('enforce', 'parity')
   #planned: SetHash = EMPTY_SET
+  /** What objects use, whether any rule asks or not. */
+  readonly #uses: Map<string, readonly Pair[]> = new Map()
 
   /**
    * Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there.
@@ -136,10 +138,16 @@ export class World {
     const { projected } = object
     if (projected?.reads === UNREAD) return { ...object, projected: null }
     if (isPolicyKind(object)) return object
-    const ofKind = rulesOfKind(this.#rules(), object)
-    const { digest: reads } = ofKind?.reads ?? readsBeside(this.#rules(), object)
+    const read = readsWithin(this.#rules(), object)
+    if (read === null) return projected === null ? object : { ...object, projected: null }
+    const { digest: reads, uses = [] } = read
     if (reads === '') return { ...object, projected: null }
-    return { ...object, projected: { reads, fields: projected?.fields ?? [], policy: null } }
+    const plain = projected?.fields.filter(({ key }) => !key.startsWith('uses/')) ?? []
+    const used = uses.map(({ key, used: { kind } }) => {
+      const known = this.#uses.get(object.uid)?.find((each) => each.key === `uses/${kind}`)
+      return { key, value: known?.value ?? '' }
+    })
+    return { ...object, projected: { reads, fields: [...plain, ...used], policy: null } }
   }
 
   served(short: string, monitored: boolean, versions?: readonly string[]): KindServed {
@@ -182,6 +190,7 @@ export class World {
   #sighting(text: string): ObjectAdded | ObjectUpdated {
     this.#at.version += 1
     const written = object(text, String(this.#at.version))
+    this.#uses.set(written.uid, written.projected?.fields ?? [])
     // It is never changed afterwards.
     const { createdAt } = this.#at.objects.get(written.uid) ?? written
     const seen = this.#read({ ...written, createdAt })

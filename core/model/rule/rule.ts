@@ -10,6 +10,7 @@
  * (ports/rule), how fields are read from an object (adapters/kubernetes).
  */
 import { hash64 } from '../hash.ts'
+import { type RuleUnused, type UseRead, useReadsOf, usersOf } from '../use/use.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 import { reportsBecause } from './report.ts'
 
@@ -39,6 +40,8 @@ export interface Rule {
   readonly absent: RuleAbsent | null
   /** Null: whatever the fields of another object say. None beside `absent`. */
   readonly beside: RuleBeside | null
+  /** Null: whether anything uses it or not. */
+  readonly unused: RuleUnused | null
 }
 
 /** All of it holds for an object that the rule is about. */
@@ -179,6 +182,8 @@ export interface KindReads extends GroupKind {
   readonly annotations: readonly string[]
   /** Paths, such as `status.conditions[type=Complete].status`. */
   readonly fields: readonly string[]
+  /** Names of what they use; left out: none. */
+  readonly uses?: readonly UseRead[]
   /**
    * Of all of these: an object that was read under another one may lack some of them. Empty where
    * nothing more is read than of every object.
@@ -189,8 +194,13 @@ export interface KindReads extends GroupKind {
 export interface KindRules {
   readonly rules: readonly Rule[]
   readonly reads: KindReads
-  /** Those that keep the newest, or ask for what is absent or beside. */
+  /** Those that keep the newest, or decide by other objects. */
   readonly indexed: readonly Rule[]
+}
+
+/** It decides by other objects than those of the kinds that it is about. */
+export function isAboutOthers({ unused, ...rule }: Rule): boolean {
+  return besideOf(rule) !== null || unused !== null
 }
 
 /** Whether an order has this rule carried out, as it is. */
@@ -241,15 +251,6 @@ export function boundTo({ name }: Pick<Rule, 'name'>): string {
   return at < 0 || name.startsWith('*/') ? '' : name.slice(0, at)
 }
 
-/** What is known of the objects of that kind where they have this one's digest. */
-export function readsBeside(rules: readonly Rule[], { group, kind }: GroupKind): KindReads {
-  const known = KNOWN.get(rules) ?? knownOf(rules)
-  const key = `${kind}.${group}`
-  const made = known.beside.get(key) ?? readsOfKind(rules, { group, kind, namespace: '' })
-  known.beside.set(key, made)
-  return made
-}
-
 /** That any rule is about, in the order of the rules. */
 export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
   const kinds = new Map<string, GroupKind>()
@@ -260,15 +261,17 @@ export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
 }
 
 /**
- * Of each kind that any rule is about, in the order of the rules; and once more for a namespace
- * that has rules of its own about it. Those of one namespace change nothing for another one.
+ * Of each kind that any rule is about, in the order of the rules, and of those whose objects use
+ * such; and once more for a namespace that has rules of its own about it. Those of one namespace
+ * change nothing for another one.
  */
 export function readsOf(rules: readonly Rule[]): readonly KindReads[] {
-  const kinds = kindsOf(rules)
   const besides = rules.flatMap(({ beside }) => beside ?? [])
-  const others = besides.filter((each) => !kinds.some((kind) => isSameKind(kind, each)))
-  const named = new Map(others.map(({ group, kind }) => [`${kind}.${group}`, { group, kind }]))
-  return [...kinds, ...named.values()].flatMap((kind) => {
+  const kinds = [...kindsOf(rules), ...besides, ...usersOf(unusedIn(rules))]
+  const known = new Map(
+    kinds.map(({ group, kind }) => [`${kind}.${group}`, { group, kind }] as const),
+  )
+  return [...known.values()].flatMap((kind) => {
     const bound = rules.filter((rule) => isAbout(rule, kind)).map(boundTo)
     const namespaces = new Set(['', ...bound])
     return [...namespaces].map((namespace) => readsOfKind(rules, { ...kind, namespace }))
@@ -290,10 +293,30 @@ export function rulesOfKind(rules: readonly Rule[], within: KindWithin): KindRul
   if (known !== undefined) return known
   const own = rulesWithin(rules, namespace).filter((rule) => isAbout(rule, within))
   const about = { group: within.group, kind: within.kind, namespace }
-  const indexed = own.filter((rule) => rule.keep !== null || besideOf(rule) !== null)
-  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, about), indexed }
+  const indexed = own.filter((rule) => rule.keep !== null || isAboutOthers(rule))
+  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(rules, about), indexed }
   kinds.set(key, found)
   return found
+}
+
+/** What is read of objects of a kind there, whatever rules are about. */
+export function readsWithin(rules: readonly Rule[], within: KindWithin): KindReads | null {
+  const ofKind = rulesOfKind(rules, within)
+  if (ofKind !== null) return ofKind.reads
+  if (rules.length === 0) return null
+  const { uses } = KNOWN.get(rules) ?? knownOf(rules)
+  const key = `${within.kind}.${within.group}`
+  const known = uses.get(key)
+  if (known !== undefined) return known
+  const reads = readsOfKind(rules, { group: within.group, kind: within.kind, namespace: '' })
+  const found = reads.digest === '' ? null : reads
+  uses.set(key, found)
+  return found
+}
+
+/** What rules say of use. */
+export function unusedIn(rules: readonly Rule[]): readonly RuleUnused[] {
+  return rules.flatMap(({ unused }) => unused ?? [])
 }
 
 /** Those bound to none, and to that one. */
@@ -308,8 +331,8 @@ export function rulesWithin(rules: readonly Rule[], namespace: string): readonly
 interface Known {
   readonly kinds: Map<string, KindRules | null>
   readonly bound: ReadonlySet<string>
-  /** What is read of objects that rules are about, or that are beside these; by kind. */
-  readonly beside: Map<string, KindReads>
+  /** Of kinds that no rule is about. */
+  readonly uses: Map<string, KindReads | null>
 }
 
 const KNOWN = new WeakMap<readonly Rule[], Known>()
@@ -317,10 +340,7 @@ const KNOWN = new WeakMap<readonly Rule[], Known>()
 function knownOf(rules: readonly Rule[]): Known {
   const bound = new Set(rules.map(boundTo))
   bound.delete('')
-  const known = {
-    ...{ kinds: new Map<string, KindRules | null>(), bound },
-    beside: new Map<string, KindReads>(),
-  }
+  const known: Known = { kinds: new Map(), bound, uses: new Map() }
   KNOWN.set(rules, known)
   return known
 }
@@ -337,9 +357,12 @@ function readsOfKind(
   const labels = sorted(own.flatMap(labelsOf))
   const annotations = sorted(own.flatMap(annotationsOf))
   const fields = sorted([...own.flatMap(fieldsOf), ...besides.map(({ key }) => key)])
-  const isNone = labels.length + annotations.length + fields.length === 0
-  const digest = isNone ? '' : hash64(JSON.stringify([labels, annotations, fields]))
-  return { group, kind, namespace, labels, annotations, fields, digest }
+  const uses = useReadsOf(unusedIn(rules), { group, kind })
+  const isNone = labels.length + annotations.length + fields.length + uses.length === 0
+  const keys = uses.length === 0 ? [] : [uses.map(({ key }) => key)]
+  const digest = isNone ? '' : hash64(JSON.stringify([labels, annotations, fields, ...keys]))
+  const reads = { group, kind, namespace, labels, annotations, fields, digest }
+  return uses.length === 0 ? reads : { ...reads, uses }
 }
 
 /** An object, as far as it says by what it was read. */
@@ -348,7 +371,7 @@ interface Read {
 }
 
 /** Whether it was read with all that these rules read. */
-export function isReadFor({ projected }: Read, { reads }: KindRules): boolean {
+export function isReadFor({ projected }: Read, { reads }: Pick<KindRules, 'reads'>): boolean {
   return (projected?.reads ?? '') === reads.digest
 }
 
@@ -360,18 +383,24 @@ function isSameKind(a: GroupKind, b: GroupKind): boolean {
   return a.kind === b.kind && a.group === b.group
 }
 
-function labelsOf({ match, keep }: Rule): readonly string[] {
+function labelsOf({ match, keep, unused }: Rule): readonly string[] {
   const grouped = keep?.by.type === 'label' ? [keep.by.key] : []
-  return [...match.labels.map(({ key }) => key), ...(match.expression?.labels ?? []), ...grouped]
+  const named = match.labels.map(({ key }) => key)
+  return [...named, ...(match.expression?.labels ?? []), ...grouped, ...marksOf(unused)]
 }
 
-function annotationsOf({ match, cases }: Rule): readonly string[] {
+/** Labels or annotations. */
+function marksOf(unused: RuleUnused | null): readonly string[] {
+  return unused?.except.map(({ mark }) => mark).filter((mark) => mark !== '') ?? []
+}
+
+function annotationsOf({ match, cases, unused }: Rule): readonly string[] {
   const named = match.annotations.map(({ key }) => key)
   const timed = cases.flatMap(({ since, after }) => [
     ...(since.type === 'annotation' ? [since.key] : []),
     ...(after.type === 'duration' ? [after.annotation] : []),
   ])
-  return [...named, ...timed, ...(match.expression?.annotations ?? [])]
+  return [...named, ...timed, ...(match.expression?.annotations ?? []), ...marksOf(unused)]
 }
 
 /** Of a Pod: `Succeeded` and `Failed` are its ends. */

@@ -13,6 +13,7 @@ import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
 import { isAsSaid } from '../../../core/judge/beside.ts'
 import { duenessOf } from '../../../core/judge/rule.ts'
+import { exemptBecause } from '../../../core/judge/unused.ts'
 import {
   type Command,
   type DeleteObject,
@@ -27,7 +28,7 @@ import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
-import { besideOf, isReadFor, readsBeside, rulesOfKind } from '../../../core/model/rule/rule.ts'
+import { besideOf, isReadFor, readsWithin, rulesOfKind } from '../../../core/model/rule/rule.ts'
 import type { GetAnswer } from '../../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
 
@@ -211,7 +212,8 @@ export function ruleObjection(
     return `the object was not read with all that rule ${rule.name} reads`
   }
   const found = duenessOf(rule, read.object, command.decidedAt)
-  const isDue = found !== null && found.at <= command.decidedAt
+  const isLeftAlone = rule.unused !== null && exemptBecause(rule.unused, read.object) !== ''
+  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
@@ -234,9 +236,9 @@ function needsApproval(command: Command): boolean {
 }
 
 /**
- * A rule that keeps the newest decided by other objects, which nothing in the call names: they may
- * be gone by now, so its command is carried out at once or not at all. What a rule says of one
- * other object is verified by a claim.
+ * A rule that keeps the newest, or asks what nothing uses, decided by other objects, which nothing
+ * in the call names: they may be others by now, so its command is carried out at once or not at
+ * all. What a rule says of one other object is verified by a claim.
  */
 function unprovenByRule(
   command: Command,
@@ -244,9 +246,9 @@ function unprovenByRule(
   { goneProofAfterMs }: GateBounds,
 ): string | undefined {
   if (command.type !== 'DeleteObject' || rule === undefined) return undefined
-  if (rule.keep !== null && (!isUnbroken || newsMs > goneProofAfterMs)) {
-    return `what rule ${rule.name} keeps was counted too long ago`
-  }
+  const isLate = !isUnbroken || newsMs > goneProofAfterMs
+  if (rule.keep !== null && isLate) return `what rule ${rule.name} keeps was counted too long ago`
+  if (rule.unused !== null && isLate) return 'what uses the object was seen too long ago'
   const beside = besideOf(rule)
   const { freshness, owners } = command
   const wanted = rule.absent === null ? 'beside' : 'absent'
@@ -422,7 +424,7 @@ function otherDisproof(
     case 'Found': {
       if (rule == null || rule.beside === null) return RULE_UNKNOWN
       if (look.object.uid !== uid) return `${other} is another one by now`
-      const { digest } = readsBeside(readFor, rule.beside)
+      const digest = readsWithin(readFor, rule.beside)?.digest ?? ''
       const isSo = isAsSaid(rule.beside, look.object, digest)
       return isSo ? undefined : `${other} is not as rule ${rule.name} says`
     }

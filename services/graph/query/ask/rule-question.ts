@@ -11,7 +11,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { directivesOf, policyOf, type StateReader } from '../../../../core/graph/graph.ts'
-import { isLike } from '../../../../core/judge/rule.ts'
+import { isLike } from '../../../../core/judge/like.ts'
 import { digestOf, type EnforcedRule, type Rule } from '../../../../core/model/rule/rule.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'

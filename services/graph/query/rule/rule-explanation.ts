@@ -7,8 +7,9 @@
 import { isBeside, isGone, namedBy } from '../../../../core/judge/beside.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
 import { isBeyond, keepText } from '../../../../core/judge/keep.ts'
-import { caseOf, duenessOf, isMatch } from '../../../../core/judge/rule.ts'
+import { caseOf, dueWith, isMatch } from '../../../../core/judge/rule.ts'
 import { isTrue, textOf } from '../../../../core/judge/term.ts'
+import { unsureOfUse, useOf } from '../../../../core/judge/unused.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { ObjectMeta, Pair } from '../../../../core/model/object.ts'
 import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/rule/field-path.ts'
@@ -26,6 +27,7 @@ import {
   kindText,
   TERMINATING,
   termText,
+  unusedText,
 } from './rule-text.ts'
 
 export type ExplainedObject = NonNullable<Unshaped<RuleExplanation>['object']>
@@ -39,7 +41,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
   const { group, kind, namespace, name, uid } = object
   const now = view.facts.state?.now ?? 0
   const isAbout = rule.match.kinds.some((each) => each.group === group && each.kind === kind)
-  const dueness = isRead && isAbout ? duenessOf(rule, object, now) : null
+  const dueness = isRead && isAbout ? dueWith(view.facts, rule, object) : null
   const terms = termsOf(rule, object, { isRead, now })
   const isOut = terms.some((each) => each.isTrue === false)
   return {
@@ -86,6 +88,13 @@ function conditionsOf(
     const isTrue = isRead ? isBeside(facts, rule, object) : null
     const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
     terms.push({ what: besideText(beside), isTrue, value })
+  }
+  const use = useOf(facts, rule, object)
+  if (use !== null) {
+    const isTrue = !isRead || use.type === 'unread' ? null : use.type === 'unused'
+    const doubt = unsureOfUse(facts, rule, object)
+    const value = doubt === '' ? use.because : `${use.because}; ${doubt}`
+    terms.push({ what: unusedText(rule), isTrue, value })
   }
   return terms
 }

@@ -10,7 +10,8 @@
 import { currentRun, overText } from '../../../../core/admit/rule-hold.ts'
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
-import { duenessOf, isLike, isMatch } from '../../../../core/judge/rule.ts'
+import { isLike } from '../../../../core/judge/like.ts'
+import { dueWith, isMatch } from '../../../../core/judge/rule.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
 import { BEYOND_READS } from '../../../../core/model/rule/field-path.ts'
 import type { GroupKind } from '../../../../core/model/rule/group-kind.ts'
@@ -149,7 +150,7 @@ function counted(view: View, node: Node, { rule, ofKind, counts }: Counting): Ti
   const now = view.facts.state?.now ?? 0
   if (!isMatch(rule.match, object, now)) return null
   counts.matched += 1
-  const dueness = duenessOf(rule, object, now)
+  const dueness = dueWith(view.facts, rule, object)
   if (dueness === null) return null
   const { at: dueAt, because } = dueness
   if (dueAt > now) {

@@ -31,12 +31,19 @@ export function ruleText(rule: Rule): string {
   const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
   const gone = absent === null ? '' : `, while no ${absent.kind} has the name in ${absent.field}`
   const other = beside === null ? '' : `, while ${besideText(beside)}`
+  const free = rule.unused === null ? '' : `, ${unusedText(rule)}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const failed = failFirst ? ', after it was set to Failed' : ''
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  return `${what}, ${when}${where.join('')}${gone}${other}${kept}${throughout}${how}${grace}${failed}${warned}${limitText(limit)}.`
+  const others = [gone, other, free, kept].join('')
+  return `${what}, ${when}${where.join('')}${others}${throughout}${how}${grace}${failed}${warned}${limitText(limit)}.`
+}
+
+/** Empty where it does not ask. */
+export function unusedText({ unused }: Pick<Rule, 'unused'>): string {
+  return unused === null ? '' : `once nothing has used them for ${durationText(unused.forMs)}`
 }
 
 const HOW = {

@@ -1,0 +1,147 @@
+/**
+ * Which objects use which, by name, and since when: for rules about what nothing uses, and for
+ * questions about it.
+ *
+ * What must stay true: the rows of a user are those that its `Uses` names, so they leave with it
+ * whatever the rules are by then. Nothing is kept, and nothing costs a record anything, while no
+ * rule asks (`Using`). A user that is untrusted, or of which the names were not read, counts as one
+ * of any object where it may use one. An object whose first user comes, or whose last one leaves,
+ * is judged again.
+ *
+ * Not here: since when the index knows all users (observe/use-watch.ts), what a rule makes of it
+ * (judge/unused.ts).
+ */
+import type { Node } from '../../model/node.ts'
+import type { Coordinates, GroupKind, ObjectMeta } from '../../model/object.ts'
+import { type Rule, readsWithin, unusedIn } from '../../model/rule/rule.ts'
+import type { Usage } from '../../model/state.ts'
+import {
+  ANY,
+  isAny,
+  isSameKind,
+  placesIn,
+  placesOfUsed,
+  type UsedPlace,
+} from '../../model/use/use.ts'
+import { judgeWaiters } from '../agenda.ts'
+import { coordinatesIn, coordinatesPart } from '../key.ts'
+import { markDirty, type Step } from '../outcome.ts'
+import { nameKind } from './name-index.ts'
+
+/** A node is written, or leaves (null). */
+export function noteUses(step: Step, before: Node | null, after: Node | null): void {
+  if (step.graph.using === undefined) return
+  if (before?.object === after?.object && before?.doubt === after?.doubt) return
+  if (before !== null) indexUses(step, before)
+  const object = after?.object ?? before?.object
+  if (object === undefined) return
+  if (after === null) unindex(step, object)
+  else indexUses(step, after)
+}
+
+/** By the rules as they are now. */
+export function indexUses(step: Step, { object, doubt }: Node): void {
+  const { rules } = step.graph
+  setUses(step, object, usesOf(rules, object, doubt === null).map(coordinatesPart))
+  setThere(step, object, isFollowed(rules, object))
+}
+
+function unindex(step: Step, object: ObjectMeta): void {
+  setUses(step, object, [])
+  setThere(step, object, false)
+}
+
+/** Of what may be used. */
+function isFollowed(rules: readonly Rule[], object: ObjectMeta): boolean {
+  return unusedIn(rules).some(({ uses }) => uses.some(({ used }) => isSameKind(used, object)))
+}
+
+/** What an object uses, as far as that was read. */
+export function usesOf(
+  rules: readonly Rule[],
+  object: ObjectMeta,
+  isTrusted: boolean,
+): readonly UsedPlace[] {
+  const uses = readsWithin(rules, object)?.uses ?? []
+  return uses.flatMap((read) => {
+    const found = object.projected?.fields.find(({ key }) => key === read.key)
+    return placesIn(read, object.namespace, isTrusted ? found?.value : undefined)
+  })
+}
+
+function setUses(step: Step, user: ObjectMeta, wanted: readonly string[]): void {
+  const { graph } = step
+  const had = graph.uses(user.uid)?.places ?? []
+  const left = had.filter((each) => !wanted.includes(each))
+  const came = wanted.filter((each) => !had.includes(each))
+  if (left.length + came.length === 0) return
+  const places = [...new Set(wanted)]
+  graph.setUses(user.uid, places.length === 0 ? null : { type: 'Uses', places })
+  for (const each of new Set(came)) count(step, user, coordinatesIn(each), 1)
+  for (const each of left) count(step, user, coordinatesIn(each), -1)
+}
+
+function count(step: Step, user: ObjectMeta, place: Coordinates, by: 1 | -1): void {
+  const { graph } = step
+  const now = timeOf(step)
+  const former = graph.usage(place) ?? UNUSED
+  const users = former.users + by
+  const usage: Usage = {
+    ...former,
+    users,
+    firstAt: former.firstAt || now,
+    lastAt: by < 0 ? now : former.lastAt,
+    last: `${user.kind}/${user.name}`,
+  }
+  // Who may use any object is one of very many where nothing was read yet.
+  if (!isAny(place)) graph.setUser(place, user.uid, by > 0 ? { type: 'UserRow', since: now } : null)
+  graph.setUsage(place, isNeeded(usage, place) ? usage : null)
+  if (former.users !== 0 && users !== 0) return
+  if (isAny(place)) judgeWaiters(step, useWait(place.namespace))
+  for (const uid of former.objects) markDirty(step, uid)
+}
+
+/**
+ * What objects wait for that are due: in a namespace, or (empty) in all of them, another user, or
+ * another time since when uses are known.
+ */
+export function useWait(namespace: string): GroupKind {
+  const within = namespace === ANY ? '' : namespace
+  return nameKind({ group: '', kind: 'use', namespace: within, name: '' })
+}
+
+/** Where no object has the name, time counts from when one is known. */
+function isNeeded({ users, objects }: Usage, place: Coordinates): boolean {
+  return users > 0 || objects.length > 0 || isAny(place) || place.namespace === '*'
+}
+
+function setThere(step: Step, object: ObjectMeta, isThere: boolean): void {
+  const { graph } = step
+  for (const place of placesOfUsed(object)) {
+    if (isAny(place) || place.namespace !== object.namespace) continue
+    const former = graph.usage(place)
+    if ((former?.objects.includes(object.uid) ?? false) === isThere) continue
+    const { uid } = object
+    const others = former?.objects.filter((each) => each !== uid) ?? []
+    const objects = isThere ? [...others, uid] : others
+    const known = others.length === 0 ? 0 : (former?.thereAt ?? 0)
+    const thereAt = objects.length === 0 ? 0 : known || timeOf(step)
+    const usage = { ...(former ?? UNUSED), objects, thereAt }
+    graph.setUsage(place, isNeeded(usage, place) ? usage : null)
+  }
+}
+
+const UNUSED: Usage = {
+  type: 'Usage',
+  objects: [],
+  thereAt: 0,
+  users: 0,
+  firstAt: 0,
+  lastAt: 0,
+  last: '',
+}
+
+/** Log time of the record, never before the cluster's. */
+export function timeOf({ at, graph }: Step): number {
+  return Math.max(at.timestamp, graph.state?.now ?? 0)
+}

@@ -1,0 +1,175 @@
+/**
+ * Since when nothing has used an object, by observation: never by what is there at one moment.
+ *
+ * What must stay true: unknown is never unused. Time counts from where all uses were seen; and while
+ * the watch of any kind that may use the object is not reliable nothing is deleted. Whatever moves
+ * that time, or ends such a doubt, has the object judged again.
+ *
+ * Not here: who uses what (graph/rule/use-index.ts), breaks of watches (observe/use-watch.ts).
+ */
+import type { ClusterFacts } from '../graph/facts.ts'
+import { kindStatus } from '../graph/kind-status.ts'
+import { useWait } from '../graph/rule/use-index.ts'
+import type { GroupKind, ObjectMeta } from '../model/object.ts'
+import type { Rule } from '../model/rule/rule.ts'
+import type { ClusterState, Usage, Using } from '../model/state.ts'
+import { timeText } from '../model/text.ts'
+import {
+  isAny,
+  isSameKind,
+  nameOf,
+  placesOfUsed,
+  type RuleUnused,
+  type UsedPlace,
+  type UseException,
+  usersOf,
+} from '../model/use/use.ts'
+import { caughtUpAt } from './keep.ts'
+import { isLike } from './like.ts'
+
+/**
+ * - `exempt`: never called unused.
+ * - `used`: by an object that names it.
+ * - `unread`: perhaps, by an object of which the names were not read, or were not yet.
+ * - `unused`: since that log time.
+ */
+export type UseStatus =
+  | { readonly type: 'exempt' | 'used' | 'unread'; readonly because: string }
+  | { readonly type: 'unused'; readonly since: number; readonly because: string }
+
+/** Null by a rule that does not ask. */
+export function useOf(facts: ClusterFacts, { unused }: Rule, object: ObjectMeta): UseStatus | null {
+  return unused === null ? null : statusOf(facts, unused, object)
+}
+
+function statusOf(facts: ClusterFacts, rule: RuleUnused, object: ObjectMeta): UseStatus {
+  const exempt = exemptBecause(rule, object)
+  if (exempt !== '') return { type: 'exempt', because: exempt }
+  const usages = placesOfUsed(object).flatMap((place): Known | [] => {
+    const usage = facts.usage(place)
+    return usage === undefined ? [] : { place, usage }
+  })
+  const thereAt = facts.usage(object)?.thereAt ?? 0
+  const used = usages.find(({ usage }) => usage.users > 0)
+  if (used !== undefined) return usedBy(used)
+  const followed = followedSince(facts, rule, object)
+  if (followed === null || thereAt === 0) return NOT_FOLLOWED
+  const [left] = usages.toSorted((a, b) => b.usage.lastAt - a.usage.lastAt)
+  const since = Math.max(followed, thereAt, left?.usage.lastAt ?? 0)
+  const by = left?.usage.lastAt === since ? lastText(left) : 'no use was seen'
+  return { type: 'unused', since, because: `unused since ${timeText(since)} (${by})` }
+}
+
+const NOT_FOLLOWED: UseStatus = { type: 'unread', because: 'its uses are not followed yet' }
+
+interface Known {
+  readonly place: UsedPlace
+  readonly usage: Usage
+}
+
+function usedBy({ place, usage: { users, last } }: Known): UseStatus {
+  const by = users === 1 ? last : `${users} objects, last by ${last}`
+  if (!isAny(place)) return { type: 'used', because: `used by ${by}` }
+  return { type: 'unread', because: `what they use was not read of ${by}` }
+}
+
+function lastText({ place, usage: { last } }: Known): string {
+  return isAny(place) ? `until then what ${last} uses was not read` : `used last by ${last}`
+}
+
+/** An owner has the say about its dependents. Empty: it is none of these. */
+export function exemptBecause({ except }: RuleUnused, object: ObjectMeta): string {
+  if (object.ownerReferences.length > 0) return 'it has an owner, with which it is deleted'
+  return except.find((each) => isExcept(each, object))?.because ?? ''
+}
+
+function isExcept({ namespace, name, mark, ...kind }: UseException, object: ObjectMeta): boolean {
+  if (!isSameKind(kind, object)) return false
+  if (!isLike(object.namespace, namespace) || !isLike(object.name, name)) return false
+  return mark === '' || [...object.labels, ...object.annotations].some(({ key }) => key === mark)
+}
+
+/** Log time since when every use of such an object was seen, as far as is known; null: not yet. */
+function followedSince(facts: ClusterFacts, rule: RuleUnused, object: GroupKind): number | null {
+  const followed = facts.using?.used.find((each) => isSameKind(each, object))
+  if (followed === undefined) return null
+  let { since } = followed
+  for (const user of usersOf([rule], object)) {
+    const known = facts.useKind(user)
+    if (known === undefined) return null
+    since = Math.max(since, known.since)
+  }
+  return since
+}
+
+/** Log time before which it is not due, however it is judged then; null: nothing says when. */
+export function notDueBefore(
+  facts: ClusterFacts,
+  { unused }: Rule,
+  { type }: UseStatus,
+): number | null {
+  if (unused === null || type !== 'unread') return null
+  return (facts.state?.now ?? 0) + unused.forMs
+}
+
+/** Why no use can have been missed is not sure now; empty where it is. */
+export function unsureOfUse(facts: ClusterFacts, rule: Rule, object: GroupKind): string {
+  return doubtOf(facts, rule, object)?.because ?? ''
+}
+
+interface Doubt {
+  readonly because: string
+  /** That ends it, once it is listed or shows a sign of life. */
+  readonly kind: GroupKind | null
+}
+
+function doubtOf(facts: ClusterFacts, { name, unused }: Rule, object: GroupKind): Doubt | null {
+  const { state, using } = facts
+  if (unused === null || state === undefined) return null
+  const doubt = (because: string, kind: GroupKind | null): Doubt => {
+    return { because: `rule ${name} asks what nothing uses, and ${because}`, kind }
+  }
+  if (using === undefined || !isOfPolicy(facts, using)) return doubt('it has just changed', null)
+  if (state.now < caughtUpAt(state)) return doubt('a watcher has just begun', null)
+  for (const user of usersOf([unused], object)) {
+    const because = doubtOfKind(facts, { state, using }, user)
+    if (because !== '') return doubt(`${nameOf(user)} ${because}`, user)
+  }
+  return null
+}
+
+function isOfPolicy({ policy }: ClusterFacts, { table }: Using): boolean {
+  return table.endsWith(`@${policy.position}`)
+}
+
+interface Following {
+  readonly state: ClusterState
+  readonly using: Using
+}
+
+function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: GroupKind): string {
+  const known = facts.kind(user)
+  switch (kindStatus(known, user, state).type) {
+    case 'gone':
+      // Not served: there are no such objects, or their uses are still known.
+      return ''
+    case 'unwatched':
+      return 'may use it and is not watched'
+    case 'listing':
+    case 'silent':
+      return 'may use it and is not in sync'
+    case 'live':
+      if ((known?.syncedAt ?? -1n) <= using.lostAt) return 'is not listed since a record was lost'
+      return facts.useKind(user)?.table === using.table ? '' : 'is read anew'
+  }
+}
+
+/** What an object that is due waits for: another time, another user, the end of a doubt. */
+export function waitsForUse(
+  facts: ClusterFacts,
+  rule: Rule,
+  object: ObjectMeta,
+): readonly GroupKind[] {
+  const kind = doubtOf(facts, rule, object)?.kind ?? null
+  return [useWait(''), useWait(object.namespace), ...(kind === null ? [] : [kind])]
+}
