@@ -20,7 +20,9 @@ const put = fc
     return `put pod/${name} [${marks} ${on === null ? '' : `field:spec.nodeName=${on}`}]`
   })
 // A Node may be made again, under another uid, before it is known that the former one left.
-const node = fc.tuple(nodeName, fc.constantFrom('', '@a', '@b')).map(([name, uid]) => name + uid)
+const node = fc
+  .tuple(nodeName, fc.constantFrom('', 'a', 'b'))
+  .map(([name, uid]) => (uid === '' ? name : `${name}@${name}${uid}`))
 const step = fc.oneof(
   { weight: 6, arbitrary: put },
   { weight: 2, arbitrary: podName.map((each) => `delete pod/${each}`) },
