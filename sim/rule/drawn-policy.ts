@@ -112,7 +112,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
       name: `${namespace}/${name}`,
       match: {
         ...{ kinds, namespaces: [namespace], exceptNamespaces: [], labels, annotations: [] },
-        ...{ expression: null, terminating: false },
+        ...{ expression: null, owner: null, terminating: false },
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
       ...{

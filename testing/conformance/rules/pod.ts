@@ -1,7 +1,8 @@
 /**
  * Random pods from a seed, for upstream's pod collector and the rules `orphaned-pods`,
  * `out-of-service-pods`, `unscheduled-pods` and `terminated-pods`: on a Node that is there, on one
- * that is not, on one that is out of service, or on none; that run, are being deleted, or have ended.
+ * that is not, on one that is out of service, or on none; that run, are being deleted, or have
+ * ended.
  *
  * What must stay true: which of them are left is said by how they were made alone. Those that have
  * ended are made in seconds of their own, since upstream tells pods of one second apart by name.
