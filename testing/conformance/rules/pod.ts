@@ -79,6 +79,14 @@ export function podsLeft(
   return new Set([...left, ...kept].map(({ name }) => name))
 }
 
+/** Names of those that their finalizer alone keeps: they were Failed before they were deleted. */
+export function podsFailed(pods: readonly DrawnPod[]): ReadonlySet<string> {
+  const failed = pods.filter(({ node, isDeleted, isHeld }) => {
+    return isHeld && (node === 'gone' || (isDeleted && node !== 'here'))
+  })
+  return new Set(failed.map(({ name }) => name))
+}
+
 const NODE: Kind = { ...kind('v1', 'Node', 'nodes'), namespaced: false }
 
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }
