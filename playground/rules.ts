@@ -21,6 +21,7 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
       labels: [{ key: 'playground.kinfold.dev/part', operator: 'in', values: ['summary'] }],
       annotations: [],
       expression: null,
+      owner: null,
       terminating: false,
     },
     cases: [{ fields: [], since: { type: 'created' }, after: { type: 'fixed', ms: AFTER_MS } }],

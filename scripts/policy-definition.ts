@@ -50,6 +50,7 @@ const SPEC: Json = {
       labels: said('A label selector as kubectl takes it.', TEXT),
       annotations: said('{KEY: VALUE}, all of them.', { type: 'object', ...ANY }),
       expression: said('CEL that has to be true as well.', TEXT),
+      owner: said('none, or {kinds: [KIND.GROUP]} of an owner that it names.', ANY),
       terminating: said('About objects that are being deleted already.', { type: 'boolean' }),
     }),
   ),

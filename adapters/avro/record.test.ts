@@ -222,6 +222,7 @@ const rule = record<Rule>({
         ...{ fields: list(text), labels: list(text), annotations: list(text) },
       }),
     ),
+    owner: maybe(list(record(groupKind))),
     terminating: truth,
   }),
   cases: list(

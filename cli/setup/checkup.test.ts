@@ -11,7 +11,8 @@ import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import type { Exchange, ExchangeRequest } from '../../ports/exchange.ts'
 import { answered } from '../../testing/rig/watcher-rig.ts'
 import { seeded } from '../../testing/seeded.ts'
-import { type Checked, checkCluster, type Finding } from './checkup.ts'
+import { type Checked, checkCluster } from './checkup.ts'
+import type { Finding } from './finding.ts'
 
 const EVERYTHING: Checked = {
   ...{ kinds: null, onlyAllowed: false, ignoreKinds: [], service: 'up', rules: [] },

@@ -16,7 +16,6 @@ import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../../por
 import { ClusterError, STARTS } from '../../ports/cluster.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { exposureOf, intrusionInto } from '../../runtime/file-access.ts'
-import type { Check } from '../../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../../services/graph/fold/fold-version.ts'
 import { mayWatch } from '../../services/watcher/account-rights.ts'
 import { LEASE } from '../../services/watcher/config.ts'
@@ -26,16 +25,9 @@ import { strangerIn } from '../process/copied-data.ts'
 import { type DataStart, readStart } from '../process/data-start.ts'
 import { clockNote } from '../process/log-time.ts'
 import { unwatchedText } from '../process/readiness.ts'
+import type { Finding } from './finding.ts'
 import { type RightsOf, reaps, verbsOf } from './role-manifest.ts'
 import { checkRules } from './rule-rights.ts'
-
-/**
- * `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs.
- */
-export interface Finding {
-  readonly state: Check['state']
-  readonly text: string
-}
 
 /** What it is asked about. */
 export interface Checked {

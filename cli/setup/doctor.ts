@@ -10,7 +10,7 @@ import { kindSelection, listedKinds } from '../config/listed-kind.ts'
 import { flagOf } from '../config/setting.ts'
 import { type ListedKind, nameOf } from '../print/kind-name.ts'
 import { countOf } from '../print/word.ts'
-import type { Finding } from './checkup.ts'
+import type { Finding } from './finding.ts'
 import type { RightsOf } from './role-manifest.ts'
 
 interface DoctorFlags {

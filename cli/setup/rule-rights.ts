@@ -11,7 +11,7 @@ import { besideOf, type Rule } from '../../core/model/rule/rule.ts'
 import type { Cluster, DiscoveredKind, Resource } from '../../ports/cluster.ts'
 import { POLICY_GROUP, POLICY_RESOURCES, POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
 import { kindText } from '../../ports/rule/rule-kind.ts'
-import type { Finding } from './checkup.ts'
+import type { Finding } from './finding.ts'
 import { type RightsOf, reaps, verbsOf } from './role-manifest.ts'
 
 export interface RuleChecks {

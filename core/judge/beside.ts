@@ -1,10 +1,11 @@
 /**
- * Rules about objects that name another one: which is not there (a pod whose Node is gone), or which
- * is as the rule says (a pod on a Node that is out of service).
+ * Rules about objects that name another one: which is not there (a pod whose Node is gone), or
+ * which is as the rule says (a pod on a Node that is out of service).
  *
  * What must stay true: unknown is never absent, and says nothing of what an object is like. None is
- * absent before its kind was listed in this epoch of the cluster, and one counts only as it was read
- * with all that rules read of it. Nothing is deleted while the watch of the kind is not reliable.
+ * absent before its kind was listed in this epoch of the cluster, and one counts only as it was
+ * read with all that rules read of it. Nothing is deleted while the watch of the kind is not
+ * reliable.
  *
  * Not here: what is known by name (graph/rule/name-index.ts), the live GET before a deletion
  * (issue/issue.ts).

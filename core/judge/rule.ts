@@ -10,8 +10,9 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
-import type { ObjectMeta } from '../model/object.ts'
+import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import { deletionAskedAt } from '../model/object.ts'
+import { kindOfReference } from '../model/reference.ts'
 import type {
   EnforcedRule,
   Rule,
@@ -189,9 +190,19 @@ function isSelected(match: RuleMatch, object: ObjectMeta): boolean {
   const { labels, annotations } = object
   const { namespaces, exceptNamespaces, terminating } = match
   if (terminating && object.deletedAt === null) return false
+  if (match.owner !== null && !isOwnedBy(object, match.owner)) return false
   if (namespaces.length > 0 && !isWithin(object, namespaces)) return false
   if (isWithin(object, exceptNamespaces)) return false
   return areTrue(match.labels, labels) && areTrue(match.annotations, annotations)
+}
+
+/** By its own references. Where such an owner is not known, no rule is asked at all. */
+function isOwnedBy({ ownerReferences }: ObjectMeta, kinds: readonly GroupKind[]): boolean {
+  if (kinds.length === 0) return ownerReferences.length === 0
+  return ownerReferences.some((reference) => {
+    const { group, kind } = kindOfReference(reference)
+    return kinds.some((each) => each.group === group && each.kind === kind)
+  })
 }
 
 /** A Namespace is in itself: to except one is to keep it, and what is in it. */

@@ -59,6 +59,7 @@ test('a rule is what was written, and the rest is the default', () => {
   const system = ['kube-system', 'kube-public', 'kube-node-lease']
   const none = {
     ...{ namespaces: [], exceptNamespaces: system, labels: [], annotations: [] },
+    owner: null,
     terminating: false,
   }
   const rest = {
@@ -85,6 +86,7 @@ test('a rule is what was written, and the rest is the default', () => {
           { key: 'example.com/a', operator: 'absent', values: [] },
         ],
         expression: null,
+        owner: null,
         terminating: false,
       },
       cases: [{ fields: [], since: created, after: { type: 'fixed', ms: 259_200_000 } }],
@@ -358,6 +360,15 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [`${POD}, absent: { kind: Pod, name: { field: a } }`, /absent\.kind: expected Node; no other/],
   [`${POD}, absent: { kind: Node, name: a }`, /absent\.name: expected a mapping with field/],
   [`${POD}, absent: { kind: Node, name: { field: 'a b' } }`, /"a b" is no path of a field/],
+  ['match: { kinds: [Pod], owner: any }, after: 1h', /match\.owner: expected none or \{kinds: /],
+  [
+    'match: { kinds: [Pod], owner: { kinds: [] } }, after: 1h',
+    /match\.owner\.kinds: expected kinds/,
+  ],
+  [
+    'match: { kinds: [ConfigMap], owner: none }, after: 1h',
+    /would delete each ConfigMap for its age alone/,
+  ],
   [`${POD}, beside: { kind: Node, name: { field: a } }`, /beside\.when: is missing/],
   [`${POD}, beside: { kind: Pod, name: { field: a }, when: { a: b } }`, /beside\.kind: expected/],
   [

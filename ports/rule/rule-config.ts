@@ -243,7 +243,7 @@ function checkReach(rule: Rule, { from, within }: RuleReading): void {
   if (selects(match) || absent !== null || beside !== null || unused !== null) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
-  const what = `${some} or an expression in match, or when`
+  const what = `${some} or an expression in match, owner: {kinds}, or when`
   if (keep === null && byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
     throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
   }
@@ -259,7 +259,8 @@ function isByAge({ fields, since, after }: RuleCase): boolean {
 }
 
 /** Without this one, most objects would be selected. */
-function selects({ namespaces, labels, annotations, expression }: RuleMatch): boolean {
+function selects({ namespaces, labels, annotations, expression, owner }: RuleMatch): boolean {
+  if (owner !== null && owner.length > 0) return true
   if (expression !== null || [...labels, ...annotations].some(isPositive)) return true
   return namespaces.length > 0 && !namespaces.some((each) => /^\*+$/.test(each))
 }

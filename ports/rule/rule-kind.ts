@@ -57,24 +57,35 @@ export function isCareful(kind: GroupKind): boolean {
 }
 
 export function ruleKinds(value: unknown, from: string): readonly GroupKind[] {
-  const all = texts({ key: 'kinds', value, from })
-  if (all.length === 0) throw bad(`${from}: expected kinds such as [Pod, Job.batch]`)
-  if (all.length > MOST) throw bad(`${from}: ${all.length} kinds, and ${MOST} are the most`)
-  const kinds = [...new Set(all)].map((text) => ruleKind(text, from))
+  const kinds = kindsIn(value, from)
+  for (const kind of kinds) checkKind(kindText(kind), from)
   const report = reportsBecause({ kinds })
   if (report === '' || kinds.length === 1) return kinds
   throw bad(`${from}: a rule that only reports is about one kind (${report})`)
 }
 
-function ruleKind(text: string, from: string): GroupKind {
+/** At least one, whichever it is. */
+export function kindsIn(value: unknown, from: string): readonly GroupKind[] {
+  const all = texts({ key: 'kinds', value, from })
+  if (all.length === 0) throw bad(`${from}: expected kinds such as [Pod, Job.batch]`)
+  if (all.length > MOST) throw bad(`${from}: ${all.length} kinds, and ${MOST} are the most`)
+  return [...new Set(all)].map((text) => kindIn(text, from))
+}
+
+function checkKind(text: string, from: string): void {
   const vain = voidSubject(`kind/${text}`)
   if (vain !== '') throw bad(`${from}: ${vain}`)
+  const why = Object.hasOwn(NEVER, text) ? NEVER[text] : undefined
+  if (why !== undefined) throw bad(`${from}: no rule is about ${text}: ${why}`)
+}
+
+function kindIn(text: string, from: string): GroupKind {
   if (!KIND.test(text)) {
+    const vain = voidSubject(`kind/${text}`)
+    if (vain !== '') throw bad(`${from}: ${vain}`)
     const shown = JSON.stringify(text.slice(0, 200))
     throw bad(`${from}: ${shown} is no kind, such as Pod or Widget.example.com`)
   }
-  const why = Object.hasOwn(NEVER, text) ? NEVER[text] : undefined
-  if (why !== undefined) throw bad(`${from}: no rule is about ${text}: ${why}`)
   const [kind = '', ...group] = text.split('.')
   return { group: group.join('.'), kind }
 }

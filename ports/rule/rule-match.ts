@@ -6,16 +6,17 @@
  * that the rule leaves out by default.
  */
 import { readPath } from '../../core/model/rule/field-path.ts'
+import type { GroupKind } from '../../core/model/rule/group-kind.ts'
 import type { RuleExpression, RuleMatch } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { labelTerms } from './label-selector.ts'
-import { ruleKinds } from './rule-kind.ts'
+import { kindsIn, ruleKinds } from './rule-kind.ts'
 import { annotationTerms, checkAnnotation, type Mapping, mapping } from './rule-term.ts'
 import { bad, flag, texts } from './setting.ts'
 
 const KEYS = [
   ...['kinds', 'namespaces', 'exceptNamespaces', 'labels', 'annotations', 'expression'],
-  'terminating',
+  ...['owner', 'terminating'],
 ] as const
 const MOST_NAMESPACES = 200
 /** A name, with `*` for any text. */
@@ -34,8 +35,19 @@ export function ruleMatch(value: unknown, from: string, compile: CompileExpressi
     annotations: annotationTerms(annotations, `${from}.annotations`),
     expression:
       expression === undefined ? null : expressionOf(expression, `${from}.expression`, compile),
+    owner: ownerOf(fields['owner'], `${from}.owner`),
     terminating: flagOf(fields['terminating'], `${from}.terminating`),
   }
+}
+
+/** By the kinds of its own references: what owns its owners is not asked. */
+function ownerOf(value: unknown, from: string): readonly GroupKind[] | null {
+  if (value === undefined) return null
+  if (value === 'none') return []
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw bad(`${from}: expected none or {kinds: [Job.batch]}`)
+  }
+  return kindsIn(mapping(value, ['kinds'], from)['kinds'], `${from}.kinds`)
 }
 
 function flagOf(value: unknown, from: string): boolean {

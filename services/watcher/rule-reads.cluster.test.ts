@@ -160,7 +160,7 @@ function rule(kind: 'Job' | 'Secret', ...fields: readonly string[]): Rule {
     match: {
       kinds: [{ group, kind }],
       ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [] },
-      ...{ expression: null, terminating: false },
+      ...{ expression: null, owner: null, terminating: false },
     },
     cases: fields.map((key) => ({
       fields: [{ key, operator: 'exists', values: [] }],

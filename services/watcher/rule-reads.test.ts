@@ -66,7 +66,7 @@ function rule(of: Partial<Rule['match']>, ...fields: readonly string[]): Rule {
     match: {
       kinds: [{ group: 'batch', kind: 'Job' }],
       ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [] },
-      ...{ expression: null, terminating: false },
+      ...{ expression: null, owner: null, terminating: false },
       ...of,
     },
     cases: fields.map((key) => ({

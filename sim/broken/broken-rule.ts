@@ -157,4 +157,57 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     changes: [{ file: 'core/judge/rule.ts', function: 'isFutile', body: ['return false'] }],
     by: { file: STORIES, test: 'story rule terminating held by finalizer' },
   },
+  {
+    name: 'what was not read of a Node is as the rule says',
+    mistake: 'a pod goes by force while it is not known what its Node is like',
+    changes: [
+      {
+        file: 'core/judge/beside.ts',
+        function: 'isAsSaid',
+        body: ['return areTrue(when, projected?.fields ?? [])'],
+      },
+    ],
+    by: { file: STORIES, test: 'story rule beside node unsure' },
+  },
+  {
+    name: 'a Node whose fields change judges nothing',
+    mistake: 'pods of a Node that is out of service by now stay',
+    changes: [
+      { file: 'core/graph/rule/name-index.ts', function: 'isAlike', body: ['return true'] },
+    ],
+    by: { file: STORIES, test: 'story rule beside node' },
+  },
+  {
+    name: 'what nothing owns is everything',
+    mistake: 'objects with owners are deleted by a rule about those without',
+    changes: [{ file: 'core/judge/rule.ts', function: 'isOwnedBy', body: ['return true'] }],
+    by: { file: STORIES, test: 'story rule owner' },
+  },
+  {
+    name: 'a Pod is Failed again and again',
+    mistake: 'a Pod that has ended is patched before its DELETE',
+    changes: [
+      {
+        file: 'services/reaper/decide/fail-first.ts',
+        function: 'failedStatus',
+        body: ["return original('{}', rule, now)"],
+      },
+    ],
+    by: { file: 'services/reaper/fail-first.test.ts', test: 'patches no Pod that has Succeeded' },
+  },
+  {
+    name: 'the Node is looked up and not compared',
+    mistake: 'a pod of a Node that is ready again goes by force',
+    changes: [
+      {
+        file: 'services/reaper/decide/gate.ts',
+        function: 'otherDisproof',
+        body: ["return look.type === 'Found' ? undefined : original(claim, look, facts)"],
+      },
+    ],
+    by: {
+      file: 'services/reaper/rule-command.test.ts',
+      test: 'deletes nothing beside a Node that is ready again',
+    },
+  },
 ]

@@ -117,7 +117,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
       name: `${place.namespace || '*'}/${place.name}`,
       match: {
         ...{ kinds, ...reach, labels, annotations: [] },
-        ...{ expression: null, terminating: false },
+        ...{ expression: null, owner: null, terminating: false },
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
       ...{ gracePeriodSeconds: null, failFirst: false, limit: null, keep: null },

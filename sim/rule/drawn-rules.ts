@@ -91,7 +91,7 @@ function ruleOf(name: string, chance: Chance): Rule {
       kinds: kind !== undefined ? [kind] : kinds.length === 0 ? [KINDS[0]] : kinds,
       namespaces: chance.pick<readonly string[]>([[], [], [], ['b*', 'green']]),
       exceptNamespaces: chance.pick<readonly string[]>([[], [], ['red']]),
-      ...{ labels, annotations: [], expression: null, terminating: false },
+      ...{ labels, annotations: [], expression: null, owner: null, terminating: false },
     },
     cases,
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),

@@ -185,6 +185,9 @@ export function ruledObject(object: ApiObject): Parameters<typeof dueMsOf>[1] {
     ...{ group: groupIn(apiVersion), kind, namespace, labels, annotations },
     createdMs: Date.parse(creationTimestamp),
     ...deletionIn(object),
+    ownerKinds: (object.metadata.ownerReferences ?? []).map(
+      ({ apiVersion, kind }) => `${kind}.${groupIn(apiVersion)}`,
+    ),
     field: (path) => fieldIn(object, path),
   }
 }

@@ -7,8 +7,9 @@
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
  * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`, `unused:SECONDS`,
  * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
- * `fail-first`; `terminating`, and then the seconds are since the deletion was requested; and as an
- * expression that reads the time, `older:SECONDS`, `younger:SECONDS`.
+ * `owner:KIND` or `no-owner`, `fail-first`; `terminating`, and then the seconds are since the
+ * deletion was requested; and as an expression that reads the time, `older:SECONDS`,
+ * `younger:SECONDS`.
  *
  * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.
@@ -52,6 +53,7 @@ export function ruleIn(text: string): Rule {
       labels: [...all('label').map(isIn), ...all('no-label').map(isAbsent)],
       annotations: [],
       expression: ageIn(one('older'), one('younger')),
+      owner: ownersIn(marks),
       terminating,
     },
     cases: [
@@ -91,6 +93,15 @@ export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta):
   const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
   const projected = { ...NONE_READ, policy }
   return { ...object, annotations: [...annotations, ...more], projected }
+}
+
+function ownersIn(marks: readonly string[]): readonly GroupKind[] | null {
+  const kinds = marks.filter((each) => each.startsWith('owner:'))
+  if (kinds.length === 0) return marks.includes('no-owner') ? [] : null
+  return kinds.map((each) => {
+    const { group, kind } = kindNotation(each.slice('owner:'.length))
+    return { group, kind }
+  })
 }
 
 function besideIn(

@@ -20,6 +20,8 @@ export interface RuledObject {
   /** Null for none. */
   readonly graceSeconds: number | null
   readonly hasFinalizers: boolean
+  /** `KIND.GROUP` of each reference. */
+  readonly ownerKinds: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   /** Undefined where it has no such field. */
@@ -32,6 +34,7 @@ export function dueMsOf(rule: Rule, object: RuledObject): number | undefined {
   const { group, kind, namespace, labels, annotations } = object
   if (match.terminating !== (object.deletedMs !== null) || isStuck(rule, object)) return undefined
   if (!match.kinds.some((each) => each.group === group && each.kind === kind)) return undefined
+  if (!isOwnedAs(match.owner, object)) return undefined
   const isIn = (patterns: readonly string[]): boolean =>
     patterns.some((pattern) => asRegExp(pattern).test(namespace))
   if (match.namespaces.length > 0 && !isIn(match.namespaces)) return undefined
@@ -43,6 +46,14 @@ export function dueMsOf(rule: Rule, object: RuledObject): number | undefined {
     .map(({ since, after }) => sinceMs(since, object) + afterMs(after, object))
     .filter((ms) => !Number.isNaN(ms))
   return times.length === 0 ? undefined : Math.min(...times)
+}
+
+function isOwnedAs(owner: Rule['match']['owner'], { ownerKinds }: RuledObject): boolean {
+  if (owner === null) return true
+  const wanted = owner.map(({ group, kind }) => `${kind}.${group}`)
+  return wanted.length === 0
+    ? ownerKinds.length === 0
+    : ownerKinds.some((each) => wanted.includes(each))
 }
 
 /** Nothing but its finalizers keeps it. */

@@ -16,6 +16,7 @@ import { isPolicyKind } from '../../core/model/rule/policy-content.ts'
 import type { EnforcedRule, Rule } from '../../core/model/rule/rule.ts'
 import { ruleDigest, rulesOfKind, rulesWithin } from '../../core/model/rule/rule.ts'
 import type { Directives, RuleOwner, RuleRun } from '../../core/model/state.ts'
+import { groupIn } from './oracle.ts'
 import type { RuledObject } from './rule-oracle.ts'
 import { dueMsOf } from './rule-oracle.ts'
 
@@ -128,6 +129,9 @@ export function ruledOf({ group, kind, namespace, createdAt, ...rest }: ObjectMe
   const about = {
     ...{ group, kind, namespace, createdMs: createdAt },
     ...{ deletedMs, graceSeconds, hasFinalizers: finalizers.length > 0 },
+    ownerKinds: rest.ownerReferences.map(
+      ({ apiVersion, kind }) => `${kind}.${groupIn(apiVersion)}`,
+    ),
   }
   return { ...about, labels, annotations, field: (path) => fields[path] }
 }

@@ -58,6 +58,8 @@ export interface RuleMatch {
   readonly labels: readonly Term[]
   readonly annotations: readonly Term[]
   readonly expression: RuleExpression | null
+  /** Of one of these kinds an owner is named; empty: none is. Null: whatever owns it. */
+  readonly owner: readonly GroupKind[] | null
   /** About objects that are being deleted, and no others; false: about none of those. */
   readonly terminating: boolean
 }

@@ -16,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>
 /** Undefined: it has ended. `text`: the Pod, whole. `now`: wall time. */
 export function failedStatus(
   text: string,
-  { absent }: Pick<Rule, 'absent'>,
+  rule: Pick<Rule, 'absent'>,
   now: number,
 ): MergeChange | undefined {
   const status = mappingIn(JSON.parse(text), 'status')
@@ -24,7 +24,7 @@ export function failedStatus(
   if (phase === 'Succeeded' || phase === 'Failed') return undefined
   const failed = { phase: 'Failed' }
   // Upstream says so of Pods whose Node is gone, and of no others.
-  if (absent === null) return { status: failed }
+  if (rule.absent === null) return { status: failed }
   const all: readonly unknown[] = Array.isArray(conditions) ? conditions : []
   const others = all.filter((each) => !isDisruption(each))
   return { status: { ...failed, conditions: [...others, disruption(all.find(isDisruption), now)] } }

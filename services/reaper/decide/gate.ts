@@ -411,10 +411,12 @@ export function disproof(
 
 /** What is not there, or was not read with all that rules read of it, is not as the rule says. */
 function otherDisproof(
-  { kind, name, uid }: OwnerClaim,
+  claim: OwnerClaim,
   look: GetAnswer,
-  { rule, readFor }: Pick<Facts, 'rule' | 'readFor'>,
+  facts: Pick<Facts, 'rule' | 'readFor'>,
 ): string | undefined {
+  const { kind, name, uid } = claim
+  const { rule, readFor } = facts
   const other = `${kind}/${name}`
   switch (look.type) {
     case 'Absent':

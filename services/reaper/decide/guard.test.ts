@@ -1,5 +1,5 @@
 /** The guard of each change, as it is sent. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { DIGEST_OF_UID } from '../../../ports/record/cap.ts'
 import {
@@ -9,7 +9,7 @@ import {
   orphanDependent,
   removeFinalizer,
 } from '../../../testing/rig/reaper.ts'
-import { deleteGuard, patchGuard } from './guard.ts'
+import { deleteGuard, mergeGuard, patchGuard } from './guard.ts'
 
 test('gives a DELETE both preconditions and a policy', () => {
   deepEqual(deleteGuard(deleteObject({ propagationPolicy: 'Foreground' }), '8', true), {
@@ -20,6 +20,19 @@ test('gives a DELETE both preconditions and a policy', () => {
     dryRun: true,
     auditId: deleteObject({}).id,
   })
+})
+
+test('gives what is changed before a DELETE the version that was read, and the same account', () => {
+  const change = { status: { phase: 'Failed' } }
+  const account = 'system:serviceaccount:shop:cleaner'
+  const about = { kind: 'CleanupPolicy', version: 'v1', namespace: 'shop', name: 'old', uid: 'u' }
+  const rule = { name: 'shop/old', digest: 'd', policy: { ...about, account } }
+  const command = deleteObject({ rule })
+  deepEqual(mergeGuard(command, '8', change, false), {
+    ...{ uid: 'u-pod', resourceVersion: '8', change, dryRun: false, auditId: command.id },
+    as: account,
+  })
+  equal('as' in mergeGuard(deleteObject({}), '8', change, false), false)
 })
 
 test('tests the uid and every entry before it removes the first, the last entry first', () => {

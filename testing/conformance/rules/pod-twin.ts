@@ -2,14 +2,14 @@
  * The same pods on both control planes, and what upstream's pod collector and the rules leave of
  * them.
  *
- * What must stay true: all pods are there before upstream's first pass. Statuses are not compared:
- * upstream patches a pod to Failed before it deletes it.
+ * What must stay true: all pods are there before upstream's first pass. Of statuses it is compared
+ * who was Failed before the deletion.
  */
 import type { ControlPlane } from '../../cluster/control-plane.ts'
 import type { ControllerManager } from '../../cluster/controller-manager.ts'
 import { eventually } from '../../eventually.ts'
 import { collectionPath, POD } from '../../process/objects.ts'
-import { drawnPods, endedPods, makeNodes, makePod, podsLeft, THRESHOLD } from './pod.ts'
+import { drawnPods, endedPods, makeNodes, makePod, podsFailed, podsLeft, THRESHOLD } from './pod.ts'
 
 export const POD_COLLECTOR = 'pod-garbage-collector-controller'
 
@@ -51,12 +51,21 @@ export async function runPodTwin({ seeds, planes, start }: PodTwin): Promise<Pod
   await using _manager = await start([`--terminated-pod-gc-threshold=${THRESHOLD}`])
   const all = [...pods, ...ended].map(({ name }) => name)
   const left = podsLeft(pods, ended)
+  const failed = podsFailed(pods)
+  const running = pods.map(({ name }) => name)
   const differences: string[] = []
   for (const [side, plane] of planes.entries()) {
     const look = async (): Promise<boolean | string> => {
       const there = await podsIn(plane)
       const wrong = all.filter((name) => there.has(name) !== left.has(name))
-      return wrong.length === 0 || wrong.map((name) => told(name, left)).join(', ')
+      const others = running.filter((name) => {
+        return there.has(name) && (there.get(name) === 'Failed') !== failed.has(name)
+      })
+      const texts = [
+        ...wrong.map((name) => told(name, left)),
+        ...others.map((name) => `${name} has phase ${there.get(name)}`),
+      ]
+      return texts.length === 0 || texts.join(', ')
     }
     await eventually('pods are collected', look, { withinMs: WITHIN_MS }).catch((error: unknown) =>
       differences.push(`${side === 0 ? 'upstream' : 'Kinfold'}: ${String(error)}`),
@@ -69,11 +78,15 @@ function told(name: string, left: ReadonlySet<string>): string {
   return `${name} should be ${left.has(name) ? 'there' : 'gone'}`
 }
 
-async function podsIn(plane: ControlPlane): Promise<ReadonlySet<string>> {
+/** Phases by name. */
+async function podsIn(plane: ControlPlane): Promise<ReadonlyMap<string, string>> {
   const path = collectionPath(POD, 'default')
   const { status, body } = await plane.request<{
-    readonly items: readonly { readonly metadata: { readonly name: string } }[]
+    readonly items: readonly {
+      readonly metadata: { readonly name: string }
+      readonly status: { readonly phase: string }
+    }[]
   }>('GET', path)
   if (status !== 200) throw new Error(`${path} was answered ${status}`)
-  return new Set(body.items.map(({ metadata }) => metadata.name))
+  return new Map(body.items.map(({ metadata, status }) => [metadata.name, status.phase]))
 }

@@ -1,7 +1,8 @@
 /**
  * Random pods from a seed, for upstream's pod collector and the rules `orphaned-pods`,
  * `out-of-service-pods`, `unscheduled-pods` and `terminated-pods`: on a Node that is there, on one
- * that is not, on one that is out of service, or on none; that run, are being deleted, or have ended.
+ * that is not, on one that is out of service, or on none; that run, are being deleted, or have
+ * ended.
  *
  * What must stay true: which of them are left is said by how they were made alone. Those that have
  * ended are made in seconds of their own, since upstream tells pods of one second apart by name.
@@ -76,6 +77,14 @@ export function podsLeft(
   ]
   const kept = oldest.slice(Math.max(0, oldest.length - THRESHOLD))
   return new Set([...left, ...kept].map(({ name }) => name))
+}
+
+/** Names of those that their finalizer alone keeps: they were Failed before they were deleted. */
+export function podsFailed(pods: readonly DrawnPod[]): ReadonlySet<string> {
+  const failed = pods.filter(({ node, isDeleted, isHeld }) => {
+    return isHeld && (node === 'gone' || (isDeleted && node !== 'here'))
+  })
+  return new Set(failed.map(({ name }) => name))
 }
 
 const NODE: Kind = { ...kind('v1', 'Node', 'nodes'), namespaced: false }

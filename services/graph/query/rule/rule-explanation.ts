@@ -25,6 +25,7 @@ import {
   fieldText,
   inNamespacesText,
   kindText,
+  ownerText,
   TERMINATING,
   termText,
   unusedText,
@@ -131,6 +132,9 @@ function termsOf(
   return [
     known(kinds.map(kindText).join(' or '), isKind, object.kind),
     ...(match.terminating ? [known(TERMINATING, isTerminating, isTerminating ? 'yes' : 'no')] : []),
+    ...(match.owner === null
+      ? []
+      : [known(ownerText(match.owner), isOnly({ owner: match.owner }), ownersOf(object))]),
     ...(namespaces.length === 0
       ? []
       : [known(inNamespacesText(namespaces), isOnly({ namespaces }), object.namespace)]),
@@ -159,6 +163,15 @@ function termsOf(
   ]
 }
 
+/** An object may have thousands. */
+const MOST_OWNERS = 5
+
+function ownersOf({ ownerReferences }: ObjectMeta): string {
+  const some = ownerReferences.slice(0, MOST_OWNERS).map(({ kind, name }) => `${kind} ${name}`)
+  const more = ownerReferences.length - some.length
+  return [...some, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
 const NOTHING: Rule['match'] = {
   kinds: [],
   namespaces: [],
@@ -166,6 +179,7 @@ const NOTHING: Rule['match'] = {
   labels: [],
   annotations: [],
   expression: null,
+  owner: null,
   terminating: false,
 }
 

@@ -78,15 +78,21 @@ function pluralOf(kind: string): string {
 
 /** But for its kinds: all of them hold for an object that the rule is about. */
 export function termsOf(match: RuleMatch): readonly string[] {
-  const { namespaces, exceptNamespaces, labels, annotations, expression, terminating } = match
+  const { namespaces, exceptNamespaces, labels, annotations, expression, owner, terminating } =
+    match
   return [
     ...(terminating ? [TERMINATING] : []),
+    ...(owner === null ? [] : [ownerText(owner)]),
     ...(namespaces.length === 0 ? [] : [inNamespacesText(namespaces)]),
     ...(exceptNamespaces.length === 0 ? [] : [exceptNamespacesText(exceptNamespaces)]),
     ...labels.map((term) => termText('label', term)),
     ...annotations.map((term) => termText('annotation', term)),
     ...(expression === null ? [] : [`where ${expression.source}`]),
   ]
+}
+
+export function ownerText(owner: readonly GroupKind[]): string {
+  return owner.length === 0 ? 'that nothing owns' : `owned by ${anyOf(owner.map(kindText))}`
 }
 
 export const TERMINATING = 'that are being deleted already'
