@@ -8,7 +8,8 @@
  * that another client deletes later is no mistake, nor one whose deletion was not published by
  * then.
  *
- * Not here: objects that are deleted for their owners (small-loop.ts).
+ * Not here: the worlds (small-rule-world.ts), objects that are deleted for their owners
+ * (small-loop.ts).
  */
 import type { Command, DeleteObject } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
@@ -31,77 +32,9 @@ import { ruledOf } from '../../testing/model/rule-state-check.ts'
 import { check } from '../../testing/model/state-check.ts'
 import { isBeyond, isEnforcedBy, namesNoNode } from './small-beyond.ts'
 import { SmallFold } from './small-fold.ts'
+import type { RuleWorld } from './small-rule-world.ts'
 import { listedCluster } from './small-script.ts'
 import { beat, type Findings } from './small-verdict.ts'
-
-/** A rule in its notation, and what happens: the lines of `#happen`. */
-export interface RuleWorld {
-  readonly rule: string
-  readonly script: readonly string[]
-}
-
-/** Time begins at 20 s. */
-export const RULE_WORLDS: readonly RuleWorld[] = [
-  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 30', 'wait 30'] },
-  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 60', 'suspend'] },
-  { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 30', '~ pod-a', 'wait 30'] },
-  {
-    rule: 'r pod 60 label:tier=temp',
-    script: ['enforce', '+ pod/a [label:tier=temp]', '= pod/a', 'wait 60'],
-  },
-  {
-    rule: 'r pod 60 no-label:keep',
-    script: ['enforce', '+ pod/a', 'wait 60', '= pod/a [label:keep=yes]'],
-  },
-  {
-    rule: 'r cm 0 expires:e',
-    script: [
-      ...['enforce', '+ cm/a [annotation:e=1970-01-01T00:01:00Z]'],
-      ...['= cm/a [annotation:e=1970-01-01T00:02:00Z]', 'wait 60', 'wait 60'],
-    ],
-  },
-  { rule: 'r pod 60 for:30', script: ['enforce', '+ pod/a', 'wait 60', 'wait 30'] },
-  {
-    rule: 'r pod 60 limit:1 namespace:ns',
-    script: ['enforce', '+ pod/a', '+ pod/b', 'wait 60', 'wait 60'],
-  },
-  {
-    rule: 'r pod 60',
-    script: ['enforce', '+ rs/w', '+ pod/a <- rs/w', '- rs-w', 'wait 60'],
-  },
-  { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 60', '- pod-a', '+ pod/a@b'] },
-  { rule: 'r pod 60 foreground', script: ['enforce', '+ pod/a', '+ cm/b <- pod/a', 'wait 60'] },
-  {
-    rule: 'r pod 0 keep:1 by:namespace',
-    script: ['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b', '~ pod-a'],
-  },
-  {
-    rule: 'r pod 0 keep:1 by:cluster',
-    script: [
-      ...['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b'],
-      '+ pod/c in other [created:3]',
-    ],
-  },
-  {
-    rule: 'r pod 0 keep:1 by:owner',
-    script: ['enforce', '+ rs/w', '+ pod/a <- rs/w* [created:1]', '+ pod/b <- rs/w* [created:2]'],
-  },
-  {
-    rule: 'r pod 0 for:40 no-node:spec.nodeName',
-    script: [
-      ...['enforce', '+ node/n', '+ pod/a [field:spec.nodeName=n]', '- node-n', 'wait 60'],
-      '+ node/n@again',
-    ],
-  },
-  {
-    rule: 'ns/old pod 60 namespace:ns',
-    script: ['policy enforced', '+ pod/a', 'wait 60', 'policy'],
-  },
-  {
-    rule: 'ns/old pod 60 namespace:ns',
-    script: ['policy enforced', '+ pod/a', '- policy-0', 'wait 60', 'policy enforced'],
-  },
-]
 
 /** A rule of this name is that of a policy, and is enforced by its annotation. */
 const OF_POLICY = 'ns/old'
