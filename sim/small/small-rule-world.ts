@@ -67,6 +67,20 @@ export const RULE_WORLDS: readonly RuleWorld[] = [
     ],
   },
   {
+    rule: 'r pod 0 keep:1 by:namespace',
+    script: [
+      ...['+ pod/a [created:1]', '+ pod/b [created:2]', 'silent pod', '- pod-b', 'enforce'],
+      'heard pod',
+    ],
+  },
+  {
+    rule: 'r pod 0 for:40 no-node:spec.nodeName',
+    script: [
+      ...['+ pod/a [field:spec.nodeName=n]', 'wait 60', 'silent node', '+ node/n', 'enforce'],
+      'heard node',
+    ],
+  },
+  {
     rule: 'ns/old pod 60 namespace:ns',
     script: ['policy enforced', '+ pod/a', 'wait 60', 'policy'],
   },

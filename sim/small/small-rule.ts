@@ -41,6 +41,8 @@ const OF_POLICY = 'ns/old'
 const POLICY = { ...kindNotation('cleanup'), namespace: 'ns', name: 'old' }
 
 const BEGINNING_MS = 20_000
+/** Ten minutes. */
+const SILENT_MS = 600_000
 const QUIET_BEATS = 60
 const QUIET_BEAT_MS = 30_000
 const BUSY_TURNS = 200
@@ -54,6 +56,8 @@ interface State {
   readonly isEnforced: boolean
   readonly commands: readonly Command[]
   readonly results: readonly Event[]
+  /** The kind whose watch is silent: nothing of it is published. Empty for none. */
+  readonly silent: string
   /** The fault on the way here; empty while there was none. */
   readonly fault: string
 }
@@ -103,8 +107,8 @@ class Ways {
     fold.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const event of told) fold.fold(event)
     beat(fold, BEGINNING_MS)
-    const none = { orders: [], commands: [], results: [], fault: '', isEnforced: false }
-    this.#down({ cluster, lines: this.#world.script, ...none })
+    const none = { orders: [], commands: [], results: [], fault: '', silent: '' }
+    this.#down({ cluster, lines: this.#world.script, ...none, isEnforced: false })
   }
 
   #down(state: State): void {
@@ -130,7 +134,7 @@ class Ways {
     const [order, ...orders] = state.orders
     if (order !== undefined) yield ['read order', (before) => this.#told(before, order, { orders })]
     for (const [short, stream] of state.cluster.streams) {
-      if (stream.length === 0) continue
+      if (stream.length === 0 || short === state.silent) continue
       yield [`tell ${short}`, (before) => this.#tell(before, short, 1)]
       if (!mayFail) continue
       const lost = `lose ${short}`
@@ -157,7 +161,8 @@ class Ways {
   /**
    * `+ OBJECT` creates, `= OBJECT` changes its labels and annotations, `- UID` deletes, `~ UID`
    * writes a status; `enforce` and `suspend` are orders, `wait SECONDS` is log time. `policy` has
-   * the policy with its rule, `policy enforced` with the annotation as well.
+   * the policy with its rule, `policy enforced` with the annotation as well. `silent KIND` and
+   * `heard KIND`: so it is reported of its watch.
    */
   #happen(state: State, line: string): State {
     const { cluster } = state
@@ -177,6 +182,9 @@ class Ways {
       case '~':
         cluster.touch(rest)
         return state
+      case 'silent':
+      case 'heard':
+        return this.#hear(state, rest, word === 'silent')
       case 'policy':
         this.#setPolicy(cluster, rest)
         return state
@@ -195,6 +203,12 @@ class Ways {
     const reads = rulesOfKind([this.#rule], bare)?.reads.digest
     const fields = bare.projected?.fields ?? []
     return reads === undefined ? bare : { ...bare, projected: { reads, fields, policy: null } }
+  }
+
+  #hear(state: State, short: string, isSilent: boolean): State {
+    const { group, kind } = kindNotation(short)
+    beat(this.#fold, 0, [{ group, kind, ageMs: isSilent ? SILENT_MS : 0 }])
+    return { ...state, silent: isSilent ? short : '' }
   }
 
   #setPolicy(cluster: ModelCluster, words: string): void {
@@ -234,9 +248,14 @@ class Ways {
   }
 
   /** By what was published. What is lost on a watch shows in the next list only. */
-  #checkIssued({ cluster, fault }: State, command: Command): void {
+  #checkIssued({ cluster, fault, silent }: State, command: Command): void {
     if (command.type !== 'DeleteObject' || command.rule === null || fault.startsWith('lose')) return
-    const { uid } = command.target
+    const { uid, group, kind } = command.target
+    const { keep, absent } = this.#rule
+    const counted = keep === null ? '' : shortKind(group, kind)
+    const named = absent === null ? '' : shortKind(absent.group, absent.kind)
+    if (silent !== '' && [counted, named].includes(silent))
+      this.#complain(`${uid} is to be deleted while the watch of ${silent} is silent`)
     const object = cluster.objects.get(uid)
     const streams = [...cluster.streams.values()].flat()
     const unpublished = streams.flatMap((event) =>
@@ -299,6 +318,7 @@ class Ways {
     this.cases += 1
     const mark = this.#fold.mark()
     let state: State = { ...before, cluster: this.#copy(before.cluster) }
+    if (state.silent !== '') state = this.#hear(state, state.silent, false)
     // The hourly relist finds the lost events.
     if (state.fault.startsWith('lose'))
       for (const short of MONITORED) state.cluster.relist(short, 0, false)
