@@ -85,6 +85,7 @@ export const NOT_DRAWN: Rows = {
   F99: 'programs of two versions fold one log during an upgrade',
   rule: 'an object is due by a rule that an order enforces',
   'policy rule': 'an object is due by a CleanupPolicy that its annotation enforces',
+  'cluster policy rule': 'an object is due by a ClusterCleanupPolicy that its annotation enforces',
   'policy forbidden': 'the account of a CleanupPolicy may not delete what is due by it',
   'rule enforced':
     'a person orders that a rule is enforced, and again where a partition or `orders` lost that',

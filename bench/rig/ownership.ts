@@ -23,7 +23,7 @@ export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'
  */
 const DEPENDENTS = 4
 const CHANGES = 2
-const EPOCH = 1
+export const EPOCH = 1
 const REPLICA_SET = KINDS['rs'] as KindNotation
 const POD = KINDS['pod'] as KindNotation
 const NAMESPACES = 25
@@ -35,14 +35,14 @@ export const POLICY: PolicyChanged = {
 }
 
 /**
- * In every partition before anything else: the cluster is watched, both kinds are served and
- * nothing of them is there.
+ * In every partition before anything else: the cluster is watched, both kinds and the others are
+ * served and nothing of them is there.
  */
-export function beginning(): readonly LoggedEvent[] {
+export function beginning(others: readonly KindNotation[] = []): readonly LoggedEvent[] {
   const told = { cluster: CLUSTER, epoch: EPOCH }
   return [
     { type: 'WatcherStarted', serverTime: null, ...told, name: 'bench', clusterEpoch: 1 },
-    ...[REPLICA_SET, POD].flatMap((each, index): LoggedEvent[] => {
+    ...[REPLICA_SET, POD, ...others].flatMap((each, index): LoggedEvent[] => {
       const { group, kind, resource, scope, version } = each
       const about = { ...told, group, kind }
       const sync = EPOCH * 1_000_000 + index
@@ -56,8 +56,8 @@ export function beginning(): readonly LoggedEvent[] {
   ]
 }
 
-export function pulse(): LoggedEvent {
-  const kinds = [REPLICA_SET, POD].map(({ group, kind }) => ({ group, kind, ageMs: 0 }))
+export function pulse(others: readonly KindNotation[] = []): LoggedEvent {
+  const kinds = [REPLICA_SET, POD, ...others].map(({ group, kind }) => ({ group, kind, ageMs: 0 }))
   return { type: 'Heartbeat', cluster: CLUSTER, epoch: EPOCH, kinds }
 }
 

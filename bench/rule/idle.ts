@@ -1,6 +1,7 @@
 /**
- * Very many objects and 20 rules of which none has anything due: what does that cost while nothing
- * happens but heartbeats, beside no rules?
+ * Very many objects and 20 rules of which none has anything due, one that keeps the newest, one
+ * about Nodes that are gone and the policy of a namespace among them: what does that cost while
+ * nothing happens but heartbeats, beside no rules?
  *
  * What must stay true: one fold, of a real task over a real store, has all policies by turns, so
  * their CPU may be compared. Log time is the benchmark's own: an hour of heartbeats is folded as
@@ -26,9 +27,11 @@ import { systemClock } from '../../runtime/clock.ts'
 import { GatheringStore } from '../../services/graph/fold/bytes/gathering-store.ts'
 import { giveOrder } from '../../services/graph/fold/order.ts'
 import { Task } from '../../services/graph/fold/task.ts'
+import { kindNotation, object } from '../../testing/model/notation.ts'
+import { policyIn } from '../../testing/model/rule-notation.ts'
 import { CountedLog } from '../rig/counted-log.ts'
 import { codec, record, say } from '../rig/kafka-field.ts'
-import { beginning, CLUSTER, Ownership, POLICY, pulse } from '../rig/ownership.ts'
+import { beginning, CLUSTER, EPOCH, Ownership, POLICY, pulse } from '../rig/ownership.ts'
 import type { Report } from '../rig/report.ts'
 import { machine, median, rounded } from '../rig/report.ts'
 
@@ -82,6 +85,17 @@ const VAIN: readonly object[] = [
   { match: SELECTED, since: { annotation: 'janitor/expires' } },
 ]
 
+/** None of a controller has more, and the Node of all is there. */
+const OF_OTHERS: readonly object[] = [
+  { match: SELECTED, keep: { newest: 10, by: 'owner' } },
+  {
+    match: { kinds: ['Pod'], labels: INSTANCE },
+    absent: { kind: 'Node', name: { field: 'spec.nodeName' } },
+  },
+]
+const NODE = 'here'
+const OTHER_KINDS = ['node', 'cleanup'].map(kindNotation)
+
 const FAILED = 'object.status.phase == "Failed"'
 const LATE = 'now - timestamp(object.status.startTime) > duration("100000h")'
 
@@ -90,8 +104,9 @@ function rulesFor(policy: PolicyText): readonly Rule[] {
   const read = policy === '20 rules' ? FAILED : LATE
   // The others read the same, so that no object has to be read again.
   const last = [FAILED, 'has(object.status.startTime) && object.status.phase == "Failed"', read]
+  // The last of twenty is a policy's.
   const all = [
-    ...[...VAIN, ...VAIN, ...TIMED],
+    ...[...VAIN, ...VAIN.slice(3), ...OF_OTHERS, ...TIMED],
     ...last.map((expression) => ({ match: { ...SELECTED, expression }, after: '1h' })),
   ]
   const named = all.map((each, index) => ({ name: `rule-${index}`, ...each }))
@@ -142,6 +157,7 @@ function projectedFor(rules: readonly Rule[]): (object: ObjectMeta) => ObjectMet
   const pairs: readonly Pair[] = [
     { key: 'status.phase', value: 'Running' },
     { key: 'status.startTime', value: '2026-09-21T13:33:20Z' },
+    { key: 'spec.nodeName', value: NODE },
   ]
   return (object) => {
     const reads = rulesOfKind(rules, object)?.reads.digest ?? ''
@@ -183,7 +199,8 @@ class Field implements AsyncDisposable {
     })
     field.#running = task.run(field.#ended.signal)
     await field.#order([])
-    await field.#fold(beginning().map((event) => record(CLUSTER, event)))
+    const events = [...beginning(OTHER_KINDS), seen(object(`node/${NODE}`, '1'))]
+    await field.#fold(events.map((event) => record(CLUSTER, event)))
     return field
   }
 
@@ -196,7 +213,7 @@ class Field implements AsyncDisposable {
         made += 1
       }
       if (records.length < CHUNK && made < objects) continue
-      await this.#fold([...records, record(CLUSTER, pulse())])
+      await this.#fold([...records, record(CLUSTER, pulse(OTHER_KINDS))])
       records = []
       if (made % 100_000 < CHUNK) say(`${made} objects`)
     }
@@ -205,6 +222,7 @@ class Field implements AsyncDisposable {
   async turn(policy: PolicyText, seconds: number): Promise<Idle> {
     const takenOverMs = await cpuMsOf(async () => {
       await this.#order(rulesFor(policy))
+      await this.#setPolicy(policy !== 'no rules')
       await this.#heartbeat()
     })
     await delay(REST_MS)
@@ -216,9 +234,16 @@ class Field implements AsyncDisposable {
     return { policy, takenOverMs, idleMs, commands: this.#commands }
   }
 
+  /** One of a namespace, about objects that are due in years. */
+  async #setPolicy(isThere: boolean): Promise<void> {
+    const read = policyIn(object('cleanup/old in team-0', '1'), 'pod 500000000 enforced')
+    const gone = { ...told(), object: read, type: 'ObjectDeleted', ageMs: 0 } as const
+    await this.#fold([record(CLUSTER, isThere ? seen(read) : gone)])
+  }
+
   async #heartbeat(): Promise<void> {
     this.#time.now += HEARTBEAT_MS
-    await this.#fold([record(CLUSTER, pulse())])
+    await this.#fold([record(CLUSTER, pulse(OTHER_KINDS))])
   }
 
   async #order(rules: readonly Rule[]): Promise<void> {
@@ -241,6 +266,14 @@ class Field implements AsyncDisposable {
     await this.#running
     await this.#closing.disposeAsync()
   }
+}
+
+function told(): { readonly cluster: string; readonly epoch: number } {
+  return { cluster: CLUSTER, epoch: EPOCH }
+}
+
+function seen(of: ObjectMeta): LoggedEvent {
+  return { type: 'ObjectAdded', ...told(), sync: null, object: of }
 }
 
 function withObject(event: LoggedEvent, change: (object: ObjectMeta) => ObjectMeta): LoggedEvent {

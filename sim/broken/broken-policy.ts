@@ -114,12 +114,20 @@ export const BROKEN_POLICIES: readonly BrokenBuild[] = [
         ],
       },
     ],
-    by: { file: STORIES, test: 'story rule keep not in sync' },
+    by: {
+      family: 'rules',
+      world:
+        'r pod 0 keep:1 by:namespace: + pod/a [created:1]; + pod/b [created:2]; silent pod; - pod-b; enforce; heard pod',
+    },
   },
   {
     name: 'a silent watch knows all Nodes',
     mistake: 'a Node that was made while its watch is silent is taken for gone',
     changes: [{ file: 'core/judge/absent.ts', function: 'unsureOfAbsent', body: ["return ''"] }],
-    by: { file: STORIES, test: 'story rule absent node not in sync' },
+    by: {
+      family: 'rules',
+      world:
+        'r pod 0 for:40 no-node:spec.nodeName: + pod/a [field:spec.nodeName=n]; wait 60; silent node; + node/n; enforce; heard node',
+    },
   },
 ]

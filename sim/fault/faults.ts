@@ -59,6 +59,7 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F74: 'users delete objects that a finalizer of their own holds',
   rule: 'in worlds with rules, when one deletes an object',
   'policy rule': 'in worlds with policies of namespaces, when one deletes an object',
+  'cluster policy rule': 'in worlds with policies of clusters, when one deletes an object',
   'policy forbidden':
     'in worlds with policies of namespaces, when the account of one may not delete an object',
   'rule enforced': 'in worlds with rules, a person enforces them, again where that is lost',

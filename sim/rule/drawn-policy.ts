@@ -205,7 +205,7 @@ function refusedOfNamespace(right: DrawnPolicy, place: PolicyPlace, chance: Chan
   return { ...chance.pick(wrong), isRefused: true }
 }
 
-/** A key is misspelt, so it is about more than was meant; or its account is nobody's. */
+/** A key is misspelt, so it is about more than was meant; or its account is of no namespace. */
 function refusedOfCluster(right: DrawnPolicy, chance: Chance): DrawnPolicy {
   const spec = right.spec as { readonly match: object }
   const { rule } = right

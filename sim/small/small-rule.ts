@@ -8,7 +8,8 @@
  * that another client deletes later is no mistake, nor one whose deletion was not published by
  * then.
  *
- * Not here: objects that are deleted for their owners (small-loop.ts).
+ * Not here: the worlds (small-rule-world.ts), objects that are deleted for their owners
+ * (small-loop.ts).
  */
 import type { Command, DeleteObject } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
@@ -31,83 +32,17 @@ import { ruledOf } from '../../testing/model/rule-state-check.ts'
 import { check } from '../../testing/model/state-check.ts'
 import { isBeyond, isEnforcedBy, namesNoNode } from './small-beyond.ts'
 import { SmallFold } from './small-fold.ts'
+import type { RuleWorld } from './small-rule-world.ts'
 import { listedCluster } from './small-script.ts'
 import { beat, type Findings } from './small-verdict.ts'
-
-/** A rule in its notation, and what happens: the lines of `#happen`. */
-export interface RuleWorld {
-  readonly rule: string
-  readonly script: readonly string[]
-}
-
-/** Time begins at 20 s. */
-export const RULE_WORLDS: readonly RuleWorld[] = [
-  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 30', 'wait 30'] },
-  { rule: 'r pod 60', script: ['+ pod/a', 'enforce', 'wait 60', 'suspend'] },
-  { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 30', '~ pod-a', 'wait 30'] },
-  {
-    rule: 'r pod 60 label:tier=temp',
-    script: ['enforce', '+ pod/a [label:tier=temp]', '= pod/a', 'wait 60'],
-  },
-  {
-    rule: 'r pod 60 no-label:keep',
-    script: ['enforce', '+ pod/a', 'wait 60', '= pod/a [label:keep=yes]'],
-  },
-  {
-    rule: 'r cm 0 expires:e',
-    script: [
-      ...['enforce', '+ cm/a [annotation:e=1970-01-01T00:01:00Z]'],
-      ...['= cm/a [annotation:e=1970-01-01T00:02:00Z]', 'wait 60', 'wait 60'],
-    ],
-  },
-  { rule: 'r pod 60 for:30', script: ['enforce', '+ pod/a', 'wait 60', 'wait 30'] },
-  {
-    rule: 'r pod 60 limit:1 namespace:ns',
-    script: ['enforce', '+ pod/a', '+ pod/b', 'wait 60', 'wait 60'],
-  },
-  {
-    rule: 'r pod 60',
-    script: ['enforce', '+ rs/w', '+ pod/a <- rs/w', '- rs-w', 'wait 60'],
-  },
-  { rule: 'r pod 60', script: ['enforce', '+ pod/a', 'wait 60', '- pod-a', '+ pod/a@b'] },
-  { rule: 'r pod 60 foreground', script: ['enforce', '+ pod/a', '+ cm/b <- pod/a', 'wait 60'] },
-  {
-    rule: 'r pod 0 keep:1 by:namespace',
-    script: ['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b', '~ pod-a'],
-  },
-  {
-    rule: 'r pod 0 keep:1 by:cluster',
-    script: [
-      ...['enforce', '+ pod/a [created:1]', '+ pod/b [created:2]', '- pod-b'],
-      '+ pod/c in other [created:3]',
-    ],
-  },
-  {
-    rule: 'r pod 0 keep:1 by:owner',
-    script: ['enforce', '+ rs/w', '+ pod/a <- rs/w* [created:1]', '+ pod/b <- rs/w* [created:2]'],
-  },
-  {
-    rule: 'r pod 0 for:40 no-node:spec.nodeName',
-    script: [
-      ...['enforce', '+ node/n', '+ pod/a [field:spec.nodeName=n]', '- node-n', 'wait 60'],
-      '+ node/n@again',
-    ],
-  },
-  {
-    rule: 'ns/old pod 60 namespace:ns',
-    script: ['policy enforced', '+ pod/a', 'wait 60', 'policy'],
-  },
-  {
-    rule: 'ns/old pod 60 namespace:ns',
-    script: ['policy enforced', '+ pod/a', '- policy-0', 'wait 60', 'policy enforced'],
-  },
-]
 
 /** A rule of this name is that of a policy, and is enforced by its annotation. */
 const OF_POLICY = 'ns/old'
 const POLICY = { ...kindNotation('cleanup'), namespace: 'ns', name: 'old' }
 
 const BEGINNING_MS = 20_000
+/** Ten minutes. */
+const SILENT_MS = 600_000
 const QUIET_BEATS = 60
 const QUIET_BEAT_MS = 30_000
 const BUSY_TURNS = 200
@@ -121,6 +56,8 @@ interface State {
   readonly isEnforced: boolean
   readonly commands: readonly Command[]
   readonly results: readonly Event[]
+  /** The kind whose watch is silent: nothing of it is published. Empty for none. */
+  readonly silent: string
   /** The fault on the way here; empty while there was none. */
   readonly fault: string
 }
@@ -170,8 +107,8 @@ class Ways {
     fold.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const event of told) fold.fold(event)
     beat(fold, BEGINNING_MS)
-    const none = { orders: [], commands: [], results: [], fault: '', isEnforced: false }
-    this.#down({ cluster, lines: this.#world.script, ...none })
+    const none = { orders: [], commands: [], results: [], fault: '', silent: '' }
+    this.#down({ cluster, lines: this.#world.script, ...none, isEnforced: false })
   }
 
   #down(state: State): void {
@@ -197,7 +134,7 @@ class Ways {
     const [order, ...orders] = state.orders
     if (order !== undefined) yield ['read order', (before) => this.#told(before, order, { orders })]
     for (const [short, stream] of state.cluster.streams) {
-      if (stream.length === 0) continue
+      if (stream.length === 0 || short === state.silent) continue
       yield [`tell ${short}`, (before) => this.#tell(before, short, 1)]
       if (!mayFail) continue
       const lost = `lose ${short}`
@@ -224,7 +161,8 @@ class Ways {
   /**
    * `+ OBJECT` creates, `= OBJECT` changes its labels and annotations, `- UID` deletes, `~ UID`
    * writes a status; `enforce` and `suspend` are orders, `wait SECONDS` is log time. `policy` has
-   * the policy with its rule, `policy enforced` with the annotation as well.
+   * the policy with its rule, `policy enforced` with the annotation as well. `silent KIND` and
+   * `heard KIND`: so it is reported of its watch.
    */
   #happen(state: State, line: string): State {
     const { cluster } = state
@@ -244,6 +182,9 @@ class Ways {
       case '~':
         cluster.touch(rest)
         return state
+      case 'silent':
+      case 'heard':
+        return this.#hear(state, rest, word === 'silent')
       case 'policy':
         this.#setPolicy(cluster, rest)
         return state
@@ -262,6 +203,12 @@ class Ways {
     const reads = rulesOfKind([this.#rule], bare)?.reads.digest
     const fields = bare.projected?.fields ?? []
     return reads === undefined ? bare : { ...bare, projected: { reads, fields, policy: null } }
+  }
+
+  #hear(state: State, short: string, isSilent: boolean): State {
+    const { group, kind } = kindNotation(short)
+    beat(this.#fold, 0, [{ group, kind, ageMs: isSilent ? SILENT_MS : 0 }])
+    return { ...state, silent: isSilent ? short : '' }
   }
 
   #setPolicy(cluster: ModelCluster, words: string): void {
@@ -301,9 +248,14 @@ class Ways {
   }
 
   /** By what was published. What is lost on a watch shows in the next list only. */
-  #checkIssued({ cluster, fault }: State, command: Command): void {
+  #checkIssued({ cluster, fault, silent }: State, command: Command): void {
     if (command.type !== 'DeleteObject' || command.rule === null || fault.startsWith('lose')) return
-    const { uid } = command.target
+    const { uid, group, kind } = command.target
+    const { keep, absent } = this.#rule
+    const counted = keep === null ? '' : shortKind(group, kind)
+    const named = absent === null ? '' : shortKind(absent.group, absent.kind)
+    if (silent !== '' && [counted, named].includes(silent))
+      this.#complain(`${uid} is to be deleted while the watch of ${silent} is silent`)
     const object = cluster.objects.get(uid)
     const streams = [...cluster.streams.values()].flat()
     const unpublished = streams.flatMap((event) =>
@@ -366,6 +318,7 @@ class Ways {
     this.cases += 1
     const mark = this.#fold.mark()
     let state: State = { ...before, cluster: this.#copy(before.cluster) }
+    if (state.silent !== '') state = this.#hear(state, state.silent, false)
     // The hourly relist finds the lost events.
     if (state.fault.startsWith('lose'))
       for (const short of MONITORED) state.cluster.relist(short, 0, false)

@@ -5,7 +5,7 @@
  * What must stay true: two ends that read alike lead to the same commands.
  */
 import type { Command } from '../../core/model/command.ts'
-import type { Event } from '../../core/model/event.ts'
+import type { Event, Heartbeat } from '../../core/model/event.ts'
 import type { Node } from '../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../core/model/node.ts'
 import { policyFor } from '../../core/model/policy.ts'
@@ -37,8 +37,9 @@ export function beginning(fold: SmallFold, told: readonly Event[]): void {
   beat(fold, BEGINNING_MS)
 }
 
-export function beat(fold: SmallFold, ms: number): void {
-  fold.fold({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }, fold.nowMs + ms)
+/** `kinds`: for how long the watch of each was silent; of others nothing is said. */
+export function beat(fold: SmallFold, ms: number, kinds: Heartbeat['kinds'] = []): void {
+  fold.fold({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds }, fold.nowMs + ms)
 }
 
 export function wholeGraph(fold: SmallFold): string {

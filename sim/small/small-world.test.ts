@@ -19,7 +19,7 @@ const FEWEST: Readonly<Record<Family, number>> = {
   faults: 70_000,
   loops: 100_000,
   'faulty loops': 150_000,
-  // Eleven worlds, so of every sixth two are walked, which are small ones.
+  // Of every sixth world two or three are walked.
   rules: 4_000,
 }
 

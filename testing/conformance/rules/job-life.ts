@@ -13,7 +13,7 @@ import { FOREGROUND, HOLD, ORPHAN, type Propagation } from '../world.ts'
 export const RULES = {
   fights:
     'no controller but a CronJob owns a Job: Kinfold holds the rule for one that makes its Jobs again (docs/operate/rules.md), upstream goes on for ever',
-  late: 'pods are made before their Job finishes: what is made while a deletion in the foreground waits is a matter of pace (B35)',
+  late: 'pods are made before their Job finishes, and both sides know them where a finalizer shows whether they did: what is made, or becomes known, while a deletion in the foreground waits is a matter of pace (B35)',
   ownPolicy:
     "a CronJob's Jobs have no finalizers of a policy: the policy that its deletion passes on would be a race with the TTL's",
 } as const
@@ -92,7 +92,8 @@ const NEAR_MS = 3_000
 interface Job {
   readonly name: Slot
   readonly ofCronJob: boolean
-  readonly hasHeldPods: boolean
+  /** A finalizer of the Job or of a pod stays: it shows whether its pods were known. */
+  readonly isShown: boolean
   ttl: number | null
   /** In the life's own time; undefined: it runs. */
   finishedMs: number | undefined
@@ -146,8 +147,8 @@ function made(state: State, name?: Slot): MakeJob {
     chance.next() < 0.15 ? [HOLD] : [],
   )
   const ttl = ttlOf(chance.pick(TTLS))
-  const hasHeldPods = pods.some(({ length }) => length > 0)
-  const rest = { ofCronJob, hasHeldPods, isRemoved: false }
+  const isShown = pods.some((each) => each.length > 0 || finalizers.includes(HOLD))
+  const rest = { ofCronJob, isShown, isRemoved: false }
   jobs.push({ name: name ?? slot, ...rest, ttl, finishedMs: undefined })
   return { type: 'make', slot, name: name ?? slot, ttl, finalizers, pods, ofCronJob }
 }
@@ -168,7 +169,7 @@ function finishes(state: State): readonly JobAction[] {
       return [{ type: 'finish', slot, as, agoS, settled: false }]
     }
     job.finishedMs = state.nowMs - agoS * 1_000
-    const finish = { type: 'finish', slot, as, agoS, settled: job.hasHeldPods } as const
+    const finish = { type: 'finish', slot, as, agoS, settled: job.isShown } as const
     if (job.ttl === null || job.ttl === HOUR_S || chance.next() < 0.7) return [finish]
     // Raised just when it is due.
     const raised = ttlOf(chance.pick(RAISED))

@@ -97,8 +97,10 @@ async function act(action: JobAction, acting: Acting): Promise<void> {
   const slots = action.type === 'remove-cron' ? ofCronJob(sides) : [action.slot]
   const beforeMs = action.type === 'remove' ? RACE_BEFORE_MS : CASCADE_BEFORE_MS
   if (upstream !== kinfold || isByHand(action)) {
+    // What is accepted long after the TTL meets a Job whose deletion is under way, or late.
+    const afterMs = isAccepted(kinfold) ? Number.POSITIVE_INFINITY : RACE_AFTER_MS
     for (const slot of slots)
-      if (upstream !== kinfold || isNear(slot, beforeMs, acting)) raced.add(slot)
+      if (upstream !== kinfold || isNear(slot, [beforeMs, afterMs], acting)) raced.add(slot)
   }
   if (action.type === 'make') nameRaced(action, acting)
 }
@@ -126,14 +128,22 @@ function ofCronJob(sides: Sides): Slot[] {
   )
 }
 
-function isNear(slot: Slot, beforeMs: number, { sides, skewMs }: Acting): boolean {
+function isAccepted(said: string): boolean {
+  return said.startsWith('2')
+}
+
+function isNear(
+  slot: Slot,
+  [beforeMs, afterMs]: readonly [number, number],
+  { sides, skewMs }: Acting,
+): boolean {
   const now = Date.now()
   return sides.some(({ jobs }) => {
     const dueS = dueOf(jobs.get(slot))
     if (dueS === undefined) return false
     const agoMs = now - dueS * 1_000
     const skew = Math.abs(skewMs)
-    return agoMs > -beforeMs - skew && agoMs < RACE_AFTER_MS + skew
+    return agoMs > -beforeMs - skew && agoMs < afterMs + skew
   })
 }
 
