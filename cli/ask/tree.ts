@@ -11,6 +11,7 @@ const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
 
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
+  readonly uses?: boolean
   readonly live?: boolean
   readonly at?: string
   readonly output: string
@@ -21,6 +22,7 @@ export function addTree(program: Command): void {
     .description('dependents of an object, level by level, or its owners')
     .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
+    .option('--uses', 'and which objects use it, and which it uses')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
@@ -31,11 +33,12 @@ export function addTree(program: Command): void {
         throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
       }
       const { server, query } = await questionOf(words, flags)
-      const answer = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
+      const { owners, uses } = flags
+      const answer = await answerTo(server, '/v1/tree', { ...query, owners, uses, at })
       warnPartial(answer.partial)
       const { liveOf, render } = await import('./tree-text.ts')
       const live = flags.live ? await liveOf(answer, flags) : undefined
       const moment = past?.momentText(answer.asOf)
-      process.stdout.write(render({ ...answer, moment }, output, flags.owners === true, live))
+      process.stdout.write(render({ ...answer, moment }, output, owners === true, live))
     })
 }

@@ -110,7 +110,10 @@ webhooks: []
 
 const USED: readonly (readonly [string, readonly string[]])[] = [
   ['configmaps', ['mounted', 'env', 'projected', 'nightly']],
-  ['secrets', ['registry', 'init', 'projected', 'web-tls', 'webhook-ca', 'sh.helm.release.v1.web.v1']],
+  [
+    'secrets',
+    ['registry', 'init', 'projected', 'web-tls', 'webhook-ca', 'sh.helm.release.v1.web.v1'],
+  ],
   ['serviceaccounts', ['robot']],
 ]
 const UNUSED: readonly (readonly [string, readonly string[]])[] = [
@@ -142,7 +145,8 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
     folder = await mkdtemp(join(tmpdir(), 'kinfold-unused-'))
     plane = await startControlPlane()
     await kubectlEach(plane, 'apply', CHART)
-    for (const [resource, names] of [...USED, ...UNUSED]) for (const name of names) await make(resource, name)
+    for (const [resource, names] of [...USED, ...UNUSED])
+      for (const name of names) await make(resource, name)
     for (const name of ['data-db-0', 'data-db-12', 'backup', 'data-db-x', 'old']) {
       await make('persistentvolumeclaims', name, { spec: CLAIM })
     }
@@ -180,7 +184,9 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
   async function plannedAre(expected: readonly string[]): Promise<void> {
     await eventually('the plan has what nothing uses', async () => {
       const text = await ask('rules', 'plan', 'unused', '--output', 'json')
-      const names = (JSON.parse(text) as Plan).objects.map(({ kind, name }) => `${kind} ${name}`).sort()
+      const names = (JSON.parse(text) as Plan).objects
+        .map(({ kind, name }) => `${kind} ${name}`)
+        .sort()
       return names.join() === expected.join() || text
     })
   }
@@ -201,8 +207,13 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
     equal((await plane.request('POST', pods, { metadata: { name: 'p' }, spec })).status, 201)
     await plannedAre(ALWAYS)
     match(await ask('rules', 'explain', 'unused', 'secret/by-pod', '-n', 'shop'), /used by Pod\/p/)
+    const tree = await ask('tree', 'secret/by-pod', '-n', 'shop', '--uses')
+    match(tree, /\nUsed by:\n {2}pod\/p -n shop since 20/)
+    match(await ask('tree', 'pod/p', '-n', 'shop', '--uses'), /\nUses:\n.*secret\/by-pod -n shop/s)
     await plane.request('DELETE', `${pods}/p`, { gracePeriodSeconds: 0 })
     await plannedAre([...ALWAYS.slice(0, 3), 'Secret by-pod', 'Secret old', 'ServiceAccount old'])
+    const gone = await ask('tree', 'secret/by-pod', '-n', 'shop', '--uses')
+    match(gone, /\nUsed by nothing that is known; last use ended 20.*\(Pod\/p came or left last\)/)
     const left = (await planned()).find(({ name }) => name === 'by-pod')
     match(left?.because ?? '', /used last by Pod\/p\)/)
     ok(kinfold.isRunning)
