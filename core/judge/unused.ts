@@ -1,9 +1,9 @@
 /**
  * Since when nothing has used an object, by observation: never by what is there at one moment.
  *
- * What must stay true: unknown is never unused. Time counts from where all uses were seen; and while
- * the watch of any kind that may use the object is not reliable nothing is deleted. Whatever moves
- * that time, or ends such a doubt, has the object judged again.
+ * What must stay true: unknown is never unused. Time counts from where all uses were seen; and
+ * while the watch of any kind that may use the object is not reliable nothing is deleted. Whatever
+ * moves that time, or ends such a doubt, has the object judged again.
  *
  * Not here: who uses what (graph/rule/use-index.ts), breaks of watches (observe/use-watch.ts).
  */

@@ -236,8 +236,8 @@ function needsApproval(command: Command): boolean {
 
 /**
  * A rule that keeps the newest, or asks what nothing uses, decided by other objects, which nothing
- * in the call names: they may be others by now, so its command is carried out at once or not at all. What a rule takes for absent
- * is verified by a claim.
+ * in the call names: they may be others by now, so its command is carried out at once or not at
+ * all. What a rule takes for absent is verified by a claim.
  */
 function unprovenByRule(
   command: Command,
