@@ -10,9 +10,10 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { useWait } from '../graph/rule/use-index.ts'
+import { SILENCE_CLEARED_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import type { ClusterState, Usage, Using } from '../model/state.ts'
+import type { ClusterState, Usage, UseKind, Using } from '../model/state.ts'
 import { timeText } from '../model/text.ts'
 import {
   isAny,
@@ -160,9 +161,27 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
       return 'may use it and is not in sync'
     case 'live':
       if ((known?.syncedAt ?? -1n) <= using.lostAt) return 'is not listed since a record was lost'
-      return facts.useKind(user)?.table === using.table ? '' : 'is read anew'
+      return doubtOfLive(facts.useKind(user), { state, using })
   }
 }
+
+function doubtOfLive(known: UseKind | undefined, { state, using }: Following): string {
+  if (known?.table !== using.table) return 'is read anew'
+  // A list that begins because of that is not reported yet.
+  return state.now < clearedAt(known) ? 'was silent until just now' : ''
+}
+
+function clearedAt({ silentAt }: UseKind): number {
+  return silentAt === 0 ? 0 : silentAt + SILENCE_CLEARED_MS
+}
+
+/** Log time until which a silence is a reason not to delete; 0 for none. */
+export function silenceClearedAt(facts: ClusterFacts, rule: Rule, object: GroupKind): number {
+  const users = rule.unused === null ? [] : usersOf([rule.unused], object)
+  return Math.max(0, ...users.map((user) => clearedAt(facts.useKind(user) ?? NEVER_SILENT)))
+}
+
+const NEVER_SILENT: UseKind = { type: 'UseKind', table: '', since: 0, silentAt: 0 }
 
 /** What an object that is due waits for: another time, another user, the end of a doubt. */
 export function waitsForUse(
