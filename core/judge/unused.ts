@@ -153,7 +153,7 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
   switch (kindStatus(known, user, state).type) {
     case 'gone':
       // Not served: there are no such objects, or their uses are still known.
-      return ''
+      return doubtOfSilence(facts.useKind(user), state)
     case 'unwatched':
       return 'may use it and is not watched'
     case 'listing':
@@ -166,9 +166,12 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
 }
 
 function doubtOfLive(known: UseKind | undefined, { state, using }: Following): string {
-  if (known?.table !== using.table) return 'is read anew'
-  // A list that begins because of that is not reported yet.
-  return state.now < clearedAt(known) ? 'was silent until just now' : ''
+  return known?.table === using.table ? doubtOfSilence(known, state) : 'is read anew'
+}
+
+/** A list that begins because of it may not be reported yet. */
+function doubtOfSilence(known: UseKind | undefined, { now }: ClusterState): string {
+  return now < clearedAt(known ?? NEVER_SILENT) ? 'was silent until just now' : ''
 }
 
 function clearedAt({ silentAt }: UseKind): number {

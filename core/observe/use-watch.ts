@@ -133,15 +133,18 @@ function followed({ graph }: Step, kind: GroupKind): UseKind | undefined {
   return graph.using === undefined ? undefined : graph.useKind(kind)
 }
 
-/** A sign of life comes after a silence: `before` is what was known until then. */
-export function noteUseSilence(step: Step, before: ClusterState, now: number): void {
+/** A sign of life of the watcher: before it, or by it, watches of kinds are found silent. */
+export function noteUseSilence(step: Step, before: ClusterState, after: ClusterState): void {
   const { graph } = step
   if (graph.using === undefined) return
-  for (const about of before.pulses) {
+  const { now } = after
+  for (const about of distinct([...before.pulses, ...after.pulses])) {
     const known = graph.useKind(about)
     if (known === undefined) continue
-    const was = kindStatus(graph.kind(about), about, { ...before, now })
-    if (was.type === 'silent') graph.setUseKind(about, { ...known, silentAt: now })
+    const isSilent = [before, after].some((state) => {
+      return kindStatus(graph.kind(about), about, { ...state, now }).type === 'silent'
+    })
+    if (isSilent) graph.setUseKind(about, { ...known, silentAt: now })
   }
 }
 
