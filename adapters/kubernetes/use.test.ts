@@ -1,4 +1,6 @@
-/** Which objects an object uses, as it is read: each row of the table, in a manifest that has it. */
+/**
+ * Which objects an object uses, as it is read: each row of the table, in a manifest that has it.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupKind } from '../../core/model/object.ts'

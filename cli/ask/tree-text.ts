@@ -9,6 +9,7 @@ import { structured } from '../print/output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from '../print/paint.ts'
 import { table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
+import { usesText } from '../print/uses-text.ts'
 import { countOf, objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
 import { warnPartial } from '../reach/client.ts'
@@ -51,7 +52,8 @@ export function render(
   live?: LiveOf,
   now: number = Date.now(),
 ): string {
-  const beside = misnamedText(answer.misnamed, answer.root) + (owners ? '' : namespaceText(answer))
+  const below = owners ? '' : namespaceText(answer)
+  const beside = misnamedText(answer.misnamed, answer.root) + below + usesText(answer.uses)
   switch (output) {
     case 'json':
     case 'yaml':

@@ -35,7 +35,7 @@ const misnamed = { references: [], hidden: 0, isCut: false }
 
 function told(root: TreeNode) {
   return documentOf('Tree', {
-    answer: { root, misnamed, deletion: null, deletedAt: null },
+    answer: { root, misnamed, deletion: null, deletedAt: null, uses: null },
     partial: '',
     cluster,
     asOf: [],

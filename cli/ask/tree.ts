@@ -21,6 +21,7 @@ const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
 
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
+  readonly uses?: boolean
   readonly live?: boolean
   readonly across?: boolean
   readonly limit: string
@@ -38,6 +39,7 @@ export function addTree(program: Command): void {
       'what tools mark as managed by it (Argo CD, Flux, Helm, …), in all clusters',
     )
     .option('--limit <n>', 'objects that --across lists; all are counted', '500')
+    .option('--uses', 'and which objects use it, and which it uses')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
@@ -49,12 +51,13 @@ export function addTree(program: Command): void {
         throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
       }
       const { server, query } = await questionOf(words, flags)
-      const answer = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
+      const { owners, uses } = flags
+      const answer = await answerTo(server, '/v1/tree', { ...query, owners, uses, at })
       warnPartial(answer.partial)
       const { liveOf, render } = await import('./tree-text.ts')
       const live = flags.live ? await liveOf(answer, flags) : undefined
       const moment = past?.momentText(answer.asOf)
-      process.stdout.write(render({ ...answer, moment }, output, flags.owners === true, live))
+      process.stdout.write(render({ ...answer, moment }, output, owners === true, live))
     })
 }
 

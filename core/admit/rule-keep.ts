@@ -18,7 +18,7 @@ import { namedBy } from '../judge/beside.ts'
 import { unsureBecause } from '../judge/condition.ts'
 import { caughtUpAt, isMovingBack, rowOf } from '../judge/keep.ts'
 import { dueWith } from '../judge/rule.ts'
-import { waitsForUse } from '../judge/unused.ts'
+import { silenceClearedAt, waitsForUse } from '../judge/unused.ts'
 import type { Judgement } from '../judge/verdict.ts'
 import { isLeftToRules } from '../judge/verdict.ts'
 import type { Node } from '../model/node.ts'
@@ -74,6 +74,8 @@ export function noteUnsure(step: Step, rule: Rule, { object }: Node): void {
   const { state } = step.graph
   if (state === undefined || unsureBecause(step.graph, rule, object) === '') return
   if (state.now < caughtUpAt(state)) ensureTimer(step, caughtUpAt(state), object.uid)
+  const clearedAt = silenceClearedAt(step.graph, rule, object)
+  if (state.now < clearedAt) ensureTimer(step, clearedAt, object.uid)
   if (rule.keep === null) return
   waitFor(step, object, object.uid)
   const moving = isMovingBack(step.graph, rule, object)

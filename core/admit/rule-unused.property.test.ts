@@ -107,6 +107,7 @@ class Model {
     const [, listed = ''] = /^(?:relist|open) (\w+)/.exec(line) ?? []
     const isAfterSilence = now < (this.#silentAt.get(listed) ?? Number.NEGATIVE_INFINITY) + 600_000
     if (isAfterSilence || !this.#isAsked || this.#isBlind()) this.#blindAt = now
+    if (isAfterSilence) this.#silentAt.delete(listed)
     this.#isAsked = this.#facts().isAsked
     for (const name of this.due) if (!this.#due.includes(name)) this.#checkDue(name, line)
     const deleted = answers.flatMap(
@@ -126,6 +127,9 @@ class Model {
     const at = [this.#usedAt.get(name), this.#thereAt.get(name)].map((each) => each ?? 0)
     const since = Math.max(this.#blindAt, ...at)
     ok(this.#world.now >= since + SECONDS * 1_000, `${line}: ${name} is due too early`)
+    // Perhaps a list is to follow.
+    const silentAt = Math.max(0, ...this.#silentAt.values())
+    ok(silentAt === 0 || this.#world.now >= silentAt + 600_000, `${line}: just after a silence`)
   }
 
   /** About which a rule has decided so, and no doubt holds it. */

@@ -1,18 +1,19 @@
 /**
  * Since when nothing has used an object, by observation: never by what is there at one moment.
  *
- * What must stay true: unknown is never unused. Time counts from where all uses were seen; and while
- * the watch of any kind that may use the object is not reliable nothing is deleted. Whatever moves
- * that time, or ends such a doubt, has the object judged again.
+ * What must stay true: unknown is never unused. Time counts from where all uses were seen; and
+ * while the watch of any kind that may use the object is not reliable nothing is deleted. Whatever
+ * moves that time, or ends such a doubt, has the object judged again.
  *
  * Not here: who uses what (graph/rule/use-index.ts), breaks of watches (observe/use-watch.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { useWait } from '../graph/rule/use-index.ts'
+import { SILENCE_CLEARED_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import type { ClusterState, Usage, Using } from '../model/state.ts'
+import type { ClusterState, Usage, UseKind, Using } from '../model/state.ts'
 import { timeText } from '../model/text.ts'
 import {
   isAny,
@@ -152,7 +153,7 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
   switch (kindStatus(known, user, state).type) {
     case 'gone':
       // Not served: there are no such objects, or their uses are still known.
-      return ''
+      return doubtOfSilence(facts.useKind(user), state)
     case 'unwatched':
       return 'may use it and is not watched'
     case 'listing':
@@ -160,9 +161,30 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
       return 'may use it and is not in sync'
     case 'live':
       if ((known?.syncedAt ?? -1n) <= using.lostAt) return 'is not listed since a record was lost'
-      return facts.useKind(user)?.table === using.table ? '' : 'is read anew'
+      return doubtOfLive(facts.useKind(user), { state, using })
   }
 }
+
+function doubtOfLive(known: UseKind | undefined, { state, using }: Following): string {
+  return known?.table === using.table ? doubtOfSilence(known, state) : 'is read anew'
+}
+
+/** A list that begins because of it may not be reported yet. */
+function doubtOfSilence(known: UseKind | undefined, { now }: ClusterState): string {
+  return now < clearedAt(known ?? NEVER_SILENT) ? 'was silent until just now' : ''
+}
+
+function clearedAt({ silentAt }: UseKind): number {
+  return silentAt === 0 ? 0 : silentAt + SILENCE_CLEARED_MS
+}
+
+/** Log time until which a silence is a reason not to delete; 0 for none. */
+export function silenceClearedAt(facts: ClusterFacts, rule: Rule, object: GroupKind): number {
+  const users = rule.unused === null ? [] : usersOf([rule.unused], object)
+  return Math.max(0, ...users.map((user) => clearedAt(facts.useKind(user) ?? NEVER_SILENT)))
+}
+
+const NEVER_SILENT: UseKind = { type: 'UseKind', table: '', since: 0, silentAt: 0 }
 
 /** What an object that is due waits for: another time, another user, the end of a doubt. */
 export function waitsForUse(

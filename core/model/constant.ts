@@ -83,6 +83,12 @@ export const RELIST_MS: number = 2 * 60_000
 export const CATCH_UP_MS = 10_000
 
 /**
+ * A watch that was silent goes on where it was, or lists its kind, within this time: a use may have
+ * been missed by the one and not by the other.
+ */
+export const SILENCE_CLEARED_MS = 600_000
+
+/**
  * How long a deleted owner's information for its dependents is remembered, and then for as long as
  * an edge to it remains: a policy may not shorten it (`memoryMs`).
  */

@@ -93,7 +93,7 @@ export function heartbeat(step: Step, event: Heartbeat): void {
   const heard = { ...state, now, pulses }
   step.graph.setState(heard)
   if (step.graph.keeping !== undefined) noteHeard(step, state, heard)
-  noteUseSilence(step, state, now)
+  noteUseSilence(step, state, heard)
   noteUseRules(step)
   if (state.nextDue <= now) enqueue(step, { todo: { type: 'timers' } })
 }

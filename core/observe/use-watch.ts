@@ -14,15 +14,12 @@ import { kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { subjectOf } from '../graph/row.ts'
 import { indexUses, timeOf, useWait } from '../graph/rule/use-index.ts'
-import { KEYS_PER_PAGE } from '../model/constant.ts'
+import { KEYS_PER_PAGE, SILENCE_CLEARED_MS } from '../model/constant.ts'
 import { hash64 } from '../model/hash.ts'
 import type { GroupKind } from '../model/object.ts'
 import { type Rule, unusedIn } from '../model/rule/rule.ts'
 import type { ClusterState, FollowedUse, Kind, UseKind, UsesTodo, Using } from '../model/state.ts'
 import { isSameKind, nameOf, useReadsOf, usersOf } from '../model/use/use.ts'
-
-/** A list so soon after a silence is because of it. */
-const BECAUSE_OF_SILENCE_MS = 600_000
 
 /** What rules ask, at each sign of life of the watcher. */
 export function noteUseRules(step: Step): void {
@@ -114,7 +111,7 @@ export function noteUseList(step: Step, state: ClusterState, about: GroupKind, k
   const known = followed(step, about)
   if (known === undefined) return
   const isSilent = kindStatus(kind, about, state).type === 'silent'
-  const isBecause = timeOf(step) < known.silentAt + BECAUSE_OF_SILENCE_MS
+  const isBecause = timeOf(step) < known.silentAt + SILENCE_CLEARED_MS
   if (isSilent || isBecause) beginAnew(step, about, known)
 }
 
@@ -127,7 +124,8 @@ export function noteUseListed(step: Step, state: ClusterState, about: GroupKind,
 }
 
 function beginAnew(step: Step, about: GroupKind, known: UseKind): void {
-  step.graph.setUseKind(about, { ...known, since: timeOf(step) })
+  // What was missed until then counts no more.
+  step.graph.setUseKind(about, { ...known, since: timeOf(step), silentAt: 0 })
   judgeWaiters(step, useWait(''))
 }
 
@@ -135,15 +133,18 @@ function followed({ graph }: Step, kind: GroupKind): UseKind | undefined {
   return graph.using === undefined ? undefined : graph.useKind(kind)
 }
 
-/** A sign of life comes after a silence: `before` is what was known until then. */
-export function noteUseSilence(step: Step, before: ClusterState, now: number): void {
+/** A sign of life of the watcher: before it, or by it, watches of kinds are found silent. */
+export function noteUseSilence(step: Step, before: ClusterState, after: ClusterState): void {
   const { graph } = step
   if (graph.using === undefined) return
-  for (const about of before.pulses) {
+  const { now } = after
+  for (const about of distinct([...before.pulses, ...after.pulses])) {
     const known = graph.useKind(about)
     if (known === undefined) continue
-    const was = kindStatus(graph.kind(about), about, { ...before, now })
-    if (was.type === 'silent') graph.setUseKind(about, { ...known, silentAt: now })
+    const isSilent = [before, after].some((state) => {
+      return kindStatus(graph.kind(about), about, { ...state, now }).type === 'silent'
+    })
+    if (isSilent) graph.setUseKind(about, { ...known, silentAt: now })
   }
 }
 

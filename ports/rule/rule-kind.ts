@@ -16,7 +16,7 @@ import { bad, texts } from './setting.ts'
 
 const MOST = 50
 /** As a manifest has it; its group behind a dot. */
-export const KIND = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
+export const KIND: RegExp = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
 
 const OF_ALL = 'all objects of other kinds go with one'
 const STORAGE = 'a rule deletes no storage'

@@ -6,6 +6,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { type Rule, rulesOfKind } from '../../core/model/rule/rule.ts'
+import { USE_TABLE } from '../../core/model/use/use-table.ts'
 import { TOPICS, type Topic } from '../../ports/log.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
@@ -131,6 +132,43 @@ test('a rule that is added has its kind listed and watched whole, and no other o
   // Without a version, as any list; and a check of the version reads no object.
   deepEqual(accepts.get('CHECK jobs') ?? new Set(['metadata']), new Set(['metadata']))
 })
+
+test('a rule about what nothing uses has names read of users, and of Secrets no body', async () => {
+  await started()
+  await rig.create(SECRETS, 's', { data: { password: 'cGFzc3dvcmQ=' } })
+  const volumes = [{ name: 'v', configMap: { name: 'a' } }]
+  const template = { spec: { serviceAccountName: 'robot', volumes, containers: [] } }
+  await rig.create(JOBS, 'user', { spec: { template } })
+  forget()
+  const added = ruleIn('free cm 0 unused:100')
+  const accounts = { ...added, name: 'accounts', match: ACCOUNTS, unused: ruleOfAccounts() }
+  await rules(added, accounts)
+  const isRead = async (): Promise<boolean> =>
+    (await published('Job', 'user'))?.projected?.fields.length === 2
+  await rig.until(isRead, 'what the Job uses is read')
+  await rig.synced()
+  const { projected } = (await published('Job', 'user')) ?? {}
+  deepEqual(
+    projected?.fields.map(({ key, value }) => [key.replace(/\/\w{8}$/, ''), value]),
+    [
+      ['uses/ConfigMap', 'a'],
+      ['uses/ServiceAccount', 'robot'],
+    ],
+  )
+  deepEqual(accepts.get('LIST jobs'), new Set(['whole']))
+  deepEqual(accepts.get('LIST secrets') ?? new Set(['metadata']), new Set(['metadata']))
+  deepEqual(accepts.get('WATCH secrets'), new Set(['metadata']))
+})
+
+const ACCOUNTS: Rule['match'] = {
+  ...ruleIn('one cm 0').match,
+  kinds: [{ group: '', kind: 'ServiceAccount' }],
+}
+
+function ruleOfAccounts(): Rule['unused'] {
+  const uses = USE_TABLE.filter(({ used }) => used.kind === 'ServiceAccount')
+  return { forMs: 1_000, uses, except: [] }
+}
 
 test('a field that changes is published, and a change of anything else is not', async () => {
   await started()

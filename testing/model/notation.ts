@@ -7,9 +7,10 @@
  * - `<-` begins its owners; `!` after one blocks, `*` is its controller; `.VERSION` after the kind
  *   names another version than the served one, `_` before it writes it in lower case.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE`,
- *   `annotation:KEY=VALUE`, `field:PATH=VALUE` and `uses:KIND=NAMES`, separated by spaces; `created:SECONDS` says when
- *   it was created (0 else), `deleting:SECONDS` when it is to be deleted, `graced:SECONDS` with
- *   which grace period, `unread` that it is published by a watcher that does not know the rules.
+ *   `annotation:KEY=VALUE`, `field:PATH=VALUE` and `uses:KIND=NAMES`, separated by spaces;
+ *   `created:SECONDS` says when it was created (0 else), `deleting:SECONDS` when it is to be
+ *   deleted, `graced:SECONDS` with which grace period, `unread` that it is published by a watcher
+ *   that does not know the rules.
  */
 import type { ObjectMeta, OwnerReference, Pair, Projected, Scope } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'

@@ -49,6 +49,15 @@ export function indexUses(step: Step, { object, doubt }: Node): void {
 function unindex(step: Step, object: ObjectMeta): void {
   setUses(step, object, [])
   setThere(step, object, false)
+  if (object.kind === 'Namespace' && object.group === '') forgetNamespace(step, object.name)
+}
+
+/** When what was used last there, by whom was not read: of objects that left with it. */
+function forgetNamespace({ graph }: Step, namespace: string): void {
+  for (const { group, kind } of graph.using?.used ?? []) {
+    const place = { group, kind, namespace, name: ANY }
+    if (graph.usage(place)?.users === 0) graph.setUsage(place, null)
+  }
 }
 
 /** Of what may be used. */

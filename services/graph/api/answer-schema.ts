@@ -44,6 +44,7 @@ import {
   SHORT_VERDICT,
   STANDING,
   TREE_NODE,
+  USES,
   VERDICT_TYPE,
 } from './part-schema.ts'
 import {
@@ -199,6 +200,7 @@ export const TREE = document('Tree', 'Dependents of an object, level by level, o
   ),
   deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
   misnamed: say('Of the root; none where owners are asked for.', MISNAMED),
+  uses: say('Of the root, where that is asked for.', orNull(USES)),
 })
 export type Tree = TypeOf<typeof TREE>
 

@@ -291,6 +291,34 @@ export const MISNAMED = part(
 )
 export type Misnamed = TypeOf<typeof MISNAMED>
 
+const USED_FIELDS = {
+  ...{ group: TEXT, kind: TEXT, namespace: TEXT },
+  name: say('`*`: any; at the end of a name: any number.', TEXT),
+}
+
+export const USES = part('Uses', 'Which objects use an object, and which it uses, by name.', {
+  users: listOf(
+    record({ ...USED_FIELDS, uid: orNull(TEXT), since: say('As far as is known.', TIME_OR_NULL) }),
+  ),
+  uses: listOf(
+    record({
+      ...USED_FIELDS,
+      uid: say('Null where none is there by that name.', orNull(TEXT)),
+      since: say('As far as is known.', TIME_OR_NULL),
+    }),
+  ),
+  hidden: say('Who asks may not get these.', COUNT),
+  isCut: say('There may be more.', FLAG),
+  unread: say('Objects that may use it: what they use was not read.', COUNT),
+  firstUsedAt: say('As far as is known.', TIME_OR_NULL),
+  lastUsedAt: say('When a use of it ended last.', TIME_OR_NULL),
+  lastUser: say(
+    'Which user came or left last, as `KIND/NAME`; null where it is hidden.',
+    orNull(TEXT),
+  ),
+})
+export type Uses = TypeOf<typeof USES>
+
 export const OBSTACLE = part('Obstacle', '', OBSTACLE_FIELDS)
 export type Obstacle = TypeOf<typeof OBSTACLE>
 

@@ -128,6 +128,7 @@ const TABLE = [
   question('/v1/tree', 'tree', TREE, 'Dependents of an object, or its owners', [
     ...OBJECT,
     parameter('owners', 'Upwards: its owners, and theirs.', FLAG),
+    parameter('uses', 'Beside them: which objects use it, and which it uses.', FLAG),
     AT,
   ]),
   question(

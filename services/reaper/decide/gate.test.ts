@@ -121,13 +121,18 @@ for (const [what, command, more, reason] of byRule) {
 }
 
 const KEEPS = ruleIn('old pod 0 keep:1')
+const UNUSED = ruleIn('old pod 0 unused:60')
 const ABSENT = ruleIn('old pod 0 no-node:spec.nodeName')
 const NODE: OwnerClaim = { ...CLAIM, group: '', kind: 'Node', uid: '', claim: 'absent' }
 const counted = 'what rule old keeps was counted too long ago'
+const seen = 'what uses the object was seen too long ago'
 const unnamed = 'the command of rule old does not say which Node is absent'
 const byOthers: readonly (readonly [string, Command, Partial<Facts>, string | undefined])[] = [
   ['keeps some', deleteByRule(), { rule: KEEPS, newsMs: 5_000 }, undefined],
   ['keeps some, a while ago', deleteByRule(), { rule: KEEPS, newsMs: 5_001 }, counted],
+  ['asks what nothing uses', deleteByRule(), { rule: UNUSED, newsMs: 5_000 }, undefined],
+  ['asks so, a while ago', deleteByRule(), { rule: UNUSED, newsMs: 5_001 }, seen],
+  ['asks so, before a failure', deleteByRule(), { rule: UNUSED, isUnbroken: false }, seen],
   ['keeps some, before a failure', deleteByRule(), { rule: KEEPS, isUnbroken: false }, counted],
   [
     'misses another object',

@@ -47,7 +47,7 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
     for (const output of ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const) {
       const cluster = { name: 'test', id: 'c', scope: 'test' }
       const told = documentOf('Tree', {
-        answer: { ...answer, ...{ deletion: null, deletedAt: null } },
+        answer: { ...answer, ...{ deletion: null, deletedAt: null, uses: null } },
         partial,
         cluster,
         asOf: [],

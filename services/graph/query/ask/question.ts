@@ -40,6 +40,7 @@ import type { Match, Query, Why } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
+import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from '../view/forward-call.ts'
@@ -144,7 +145,8 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return all.filter((_, index) => may[index])
   }
   server.get('/v1/tree', async (request, reply) => {
-    const isUp = askedOf(request)['owners'] === 'true'
+    const words = askedOf(request)
+    const isUp = words['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
       // At once: each waits for the present end of the log, which is one request for both.
@@ -158,9 +160,12 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
           ? await formerTree(parts, view, now, isUp)
           : { answer: now, partial: '' }
       const root = await access.shown(request, object.cluster, told.answer)
-      const doubts = [partial, told.partial, by.partial].filter((text) => text !== '')
+      const isAsked = words['uses'] === 'true'
+      const uses = isAsked ? await usesOf(view, object, sight) : null
+      const unknown = isAsked && view.facts.using === undefined ? NOT_FOLLOWED : ''
+      const doubts = [partial, told.partial, by.partial, unknown].filter((text) => text !== '')
       const deleted = { deletion: by.answer, deletedAt: by.answer && timeOf(by.at) }
-      return { answer: { ...answer, root, ...deleted }, partial: doubts.join('; ') }
+      return { answer: { ...answer, root, ...deleted, uses }, partial: doubts.join('; ') }
     })
   })
   server.get('/v1/why', async (request, reply) => {

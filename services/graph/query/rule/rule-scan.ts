@@ -12,6 +12,7 @@ import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
 import { isLike } from '../../../../core/judge/like.ts'
 import { dueWith, isMatch } from '../../../../core/judge/rule.ts'
+import { unsureOfUse } from '../../../../core/judge/unused.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../../core/model/node.ts'
 import { BEYOND_READS } from '../../../../core/model/rule/field-path.ts'
 import type { GroupKind } from '../../../../core/model/rule/group-kind.ts'
@@ -77,6 +78,7 @@ export async function scanned(
   for (const { group, kind } of kindsOf(rules)) {
     doubts.push(unwatchedText(view, { group, kind }))
     const about = rules.filter((rule) => isAbout(rule, { group, kind }))
+    for (const rule of about) doubts.push(unsureOfUse(view.facts, rule, { group, kind }))
     for await (const [key] of view.entries(seenPrefix(view.cluster, { group, kind }))) {
       if (left === 0) break
       left -= 1
