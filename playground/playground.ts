@@ -15,9 +15,10 @@ import { ApiServer } from '../adapters/memory/api-server.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
+import { runArgo } from './argo.ts'
 import { type Address, ANY_HERE, serveHttp } from './http.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
-import { runWorkload } from './workload.ts'
+import { MISSING_MS, runWorkload } from './workload.ts'
 
 export interface PlaygroundOptions {
   /** Made if it is not there. */
@@ -74,7 +75,7 @@ export function writeKubeconfigIn(directory: string, servers: Servers): string {
 export async function startServers(
   options: Omit<PlaygroundOptions, 'directory'>,
 ): Promise<PlaygroundServers> {
-  const { clusters, listen = [], workload, missingMs } = options
+  const { clusters, listen = [], workload, missingMs = MISSING_MS } = options
   const clock = systemClock()
   const random = systemRandom()
   await using starting = new ResourceStack()
@@ -89,15 +90,18 @@ export async function startServers(
   for (const [index, name] of others.entries()) {
     servers.push(await start(name, listen[index + 1]))
   }
+  const apis = [servers[0].api, ...servers.slice(1).map(({ api }) => api)] as const
+  if (workload) starting.use(started((signal) => runArgo({ apis, clock, missingMs }, signal)))
   const running = starting.move()
   return { servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
 
   function startWorkload(api: ApiServer): AsyncDisposable {
+    return started((signal) => runWorkload({ api, clock, missingMs }, signal))
+  }
+
+  function started(run: (signal: AbortSignal) => Promise<void>): AsyncDisposable {
     const stop = new AbortController()
-    const ended = runWorkload(
-      { api, clock, ...(missingMs !== undefined && { missingMs }) },
-      stop.signal,
-    )
+    const ended = run(stop.signal)
     return {
       async [Symbol.asyncDispose]() {
         stop.abort()

@@ -18,7 +18,7 @@ import { SUMMARY_LABELS } from './rules.ts'
 /** Between steps; each of the three stories takes every third. */
 const STEP_MS = 5_000
 /** What a user deleted is missing for so long, unless another time is given. */
-const MISSING_MS = 60_000
+export const MISSING_MS = 60_000
 /** As whom it creates and deletes: what a pipeline of the shop's would be. */
 const USER = 'system:serviceaccount:shop:deployer'
 const NAMESPACE = 'shop'

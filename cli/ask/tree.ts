@@ -1,6 +1,6 @@
 /**
- * `kinfold tree`: the dependents of an object, or its owners; or what marks of tools name as managed
- * by it, in all clusters.
+ * `kinfold tree`: the dependents of an object, or its owners; or what marks of tools name as
+ * managed by it, in all clusters.
  */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
@@ -61,7 +61,7 @@ export function addTree(program: Command): void {
     })
 }
 
-/** Of a manager that need not be an object: it is looked for in all namespaces, unless one is named. */
+/** Of a manager that need not be an object: one of any namespace, unless that is named. */
 async function across(words: readonly string[], flags: TreeFlags): Promise<void> {
   const { ACROSS_OUTPUTS, acrossText } = await import('../print/across-text.ts')
   const output = outputOf(flags.output, ACROSS_OUTPUTS)

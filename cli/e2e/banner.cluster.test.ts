@@ -66,9 +66,10 @@ test('each command of the banner works as it is printed, the archive among them'
   const commands = text
     .split('\n')
     .filter((line) => /^ {2}\S+ [a-z-]/.test(line) && !line.includes('   '))
-  const [tree, plan, remove, why, rule, enforce, restore, restored, tail, none] = commands.map(
-    (line) => line.trim(),
+  const [tree, plan, remove, why, across, beside, rule, ...rest] = commands.map((line) =>
+    line.trim(),
   )
+  const [enforce, restore, restored, tail, none] = rest
   equal(none, undefined, text)
   const first = await pasted(tree!, cwd)
   match(
@@ -84,6 +85,11 @@ test('each command of the banner works as it is printed, the archive among them'
     const { stdout, stderr } = await pasted(why!, cwd)
     return stdout.includes('Deleted ') || stdout + stderr
   })
+  await eventually('an Application has its objects in both clusters', async () => {
+    const { stdout, stderr } = await pasted(across!, cwd)
+    return /^4 objects in 2 clusters bear marks of Argo CD/m.test(stdout) || stdout + stderr
+  })
+  match((await pasted(beside!, cwd)).stdout, /^Beside that, seen by marks .*: 4 objects in 2/m)
   await eventually('half a minute later a rule in dry run is due', async () => {
     const { stdout, stderr } = await pasted(rule!, cwd)
     return /held by rule/.test(stdout) || stdout + stderr

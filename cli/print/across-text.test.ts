@@ -31,7 +31,8 @@ const answer: Across = {
     },
     {
       ...{ cluster: south!, manager: { ...TOOL, ...SHOP, namespace: null }, managers: 1 },
-      ...{ by: north!, marked: 2, kept: 1, dependents: 0, ...DELETES },
+      ...{ by: north!, marked: 2, kept: 1, dependents: 0 },
+      ...{ deletes: 'unknown', because: 'something else' },
       objects: [{ ...OBJECT, ...LIVING, name: 'api', phase: 'deleting', isKept: true }],
     },
   ],
@@ -41,9 +42,9 @@ test('as a tree: the manager, each cluster, and what is not listed', () => {
   equal(
     acrossText(answer, 'tree'),
     `Application/shop -n argocd  (cluster north; it has the finalizer f)
-├─ cluster north  (1 object and 2 dependents, by the mark of Argo CD; it has the finalizer f)
+├─ cluster north  (1 object and 2 dependents, by the mark of Argo CD)
 │  └─ Deployment/web -n shop
-└─ cluster south  (2 objects, by the mark of Argo CD; it has the finalizer f)
+└─ cluster south  (2 objects, by the mark of Argo CD; something else)
    └─ Deployment/api -n shop  (being deleted; kept by a mark)
 1 object not listed (raise --limit).
 3 objects in 2 clusters bear marks of Argo CD, and 2 dependents of them. Seen by marks, not by owner references: Kinfold deletes nothing by them.
@@ -66,8 +67,9 @@ test('below a plan: the clusters, and the command that lists the objects', () =>
     besidePlan(answer),
     `
 Beside that, seen by marks and not by owner references: 3 objects in 2 clusters bear marks of Argo CD, and 2 dependents of them.
-  north: 1 object and 2 dependents, by the mark of Argo CD; it has the finalizer f
-  south: 2 objects, by the mark of Argo CD; it has the finalizer f
+It has the finalizer f.
+  north: 1 object and 2 dependents, by the mark of Argo CD
+  south: 2 objects, by the mark of Argo CD; something else
 "kinfold tree --across Application.argoproj.io/shop -n argocd --cluster north" lists them.
 `,
   )

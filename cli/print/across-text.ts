@@ -44,6 +44,7 @@ function below({ text, parts }: AcrossDocument): string {
 
 function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
   const [first, ...others] = managers
+  const said = others.length === 0 ? first?.because : undefined
   const head =
     first === undefined
       ? [`${asked.kind}/${asked.name}  (a name: no such object is seen here)`]
@@ -53,7 +54,7 @@ function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
         })
   const below = parts.flatMap((part, index) => {
     const isLast = index === parts.length - 1
-    const [head, ...objects] = linesOfPart(part)
+    const [head, ...objects] = linesOfPart(part, said)
     return [
       `${isLast ? '└─ ' : '├─ '}${head}`,
       ...objects.map((each) => `${isLast ? '   ' : '│  '}${each}`),
@@ -62,10 +63,11 @@ function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
   return [...head, ...below]
 }
 
-function linesOfPart(part: Part): readonly string[] {
+/** `said`: above it. */
+function linesOfPart(part: Part, said: string | undefined): readonly string[] {
   const { objects } = part
   return [
-    `cluster ${labelOf(part.cluster)}  (${partText(part)})`,
+    `cluster ${labelOf(part.cluster)}  (${partText(part, said)})`,
     ...objects.map(({ kind, name, namespace, phase, isKept }, index) => {
       const at = namespace === '' ? '' : ` -n ${namespace}`
       const state = phase === 'observed' ? '' : paint(phaseText(phase), styleOfPhase(phase))
@@ -76,10 +78,12 @@ function linesOfPart(part: Part): readonly string[] {
   ]
 }
 
-function partText({ marked, dependents, manager, managers, because }: Part): string {
+function partText(part: Part, said: string | undefined): string {
+  const { marked, dependents, manager, managers, because } = part
   const owned = dependents === 0 ? '' : ` and ${countOf(dependents, 'dependent')}`
   const of = `by the mark of ${manager.toolName}${ofWhich({ manager, managers })}`
-  return `${countOf(marked, 'object')}${owned}, ${of}; ${because}`
+  const why = because === said ? '' : `; ${because}`
+  return `${countOf(marked, 'object')}${owned}, ${of}${why}`
 }
 
 /** Where the mark says more than what was asked for. */
@@ -107,7 +111,8 @@ export function besidePlan({ text, parts, managers }: AcrossDocument): string {
   const at = namespace === '' ? '' : ` -n ${shellWord(namespace)}`
   return [
     `\nBeside that, seen by marks and not by owner references: ${text}.`,
-    ...parts.map((part) => `  ${labelOf(part.cluster)}: ${partText(part)}`),
+    `${manager.because.charAt(0).toUpperCase()}${manager.because.slice(1)}.`,
+    ...parts.map((part) => `  ${labelOf(part.cluster)}: ${partText(part, manager.because)}`),
     `"kinfold tree --across ${word}${at} --cluster ${shellWord(cluster.scope)}" lists them.`,
   ]
     .map((line, index) => (index === 0 ? `\n${lineOf(line.trimStart())}` : lineOf(line)))

@@ -12,8 +12,10 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
+import { APPLICATION } from '../../playground/argo.ts'
 import type { PlaygroundServers } from '../../playground/playground.ts'
 import { PLAYGROUND_RULES, RULE_NAME } from '../../playground/rules.ts'
+import type { MarkSettings } from '../../ports/record/manager-mark.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
 import { readTokens } from '../../runtime/http/http-token.ts'
@@ -56,6 +58,9 @@ const LAUNCHER = fileURLToPath(new URL('../kinfold.js', import.meta.url))
 /** As whom Kinfold deletes there. */
 const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 const CLUSTERS = ['north', 'south'] as const
+/** Its workload has an Application of Argo CD (playground/argo.ts). */
+const MARKS: MarkSettings = { tools: ['argo'], argoInstanceLabel: null }
+
 export function addPlayground(program: Command): void {
   const command = program
     .command('playground')
@@ -216,7 +221,11 @@ async function collectIn(
       },
     }
     const rules = flags.workload ? PLAYGROUND_RULES : config.rules
-    await runEmbedded({ config: { ...config, rules }, clusters: connected, logger, steps }, signal)
+    const marks = flags.workload ? MARKS : config.marks
+    await runEmbedded(
+      { config: { ...config, rules, marks }, clusters: connected, logger, steps },
+      signal,
+    )
   } finally {
     ended.abort()
     await Promise.all(sending)
@@ -260,6 +269,8 @@ function welcome(
     `${kinfold} plan delete ${web} --cluster north${asked}`,
     `kubectl ${into} -n shop delete deployment web`,
     `${kinfold} why cm/web-settings -n shop --cluster north${asked}`,
+    `${kinfold} tree --across app/${APPLICATION.name}${asked}`,
+    `${kinfold} plan delete app/${APPLICATION.name} -n ${APPLICATION.namespace} --cluster north${asked}`,
     `${kinfold} rules plan ${RULE_NAME} --cluster north${asked}`,
     `${kinfold} rules enforce ${RULE_NAME} --why 'seen its plan' --yes${asked}`,
     ...(archive.settings === undefined

@@ -3,7 +3,7 @@
  * name the manager, in the same cluster or in another one.
  *
  * What must stay true: data, one row a mark, read by the watcher's projection and by answers alike.
- * Nothing is deleted, held or kept because of any: whoever may write an object's labels may write
+ * Nothing is deleted, held or kept because of any: who may write an object's labels may write
  * these. Each row says where the tool documents the mark; a row without a source is not added.
  *
  * Not here: objects that are marked (services/graph/query/across), what is published of objects
@@ -80,7 +80,7 @@ type Reading =
 
 /** What becomes of what is marked when its manager is deleted. */
 export interface Deletion {
-  /** With one of these the tool deletes it; without any it stays. Empty: the manager is no object. */
+  /** With one of these its tool deletes it, else it stays. Empty: the manager is no object. */
   readonly finalizers: readonly string[]
   /** What the tool asks beside them, for people. */
   readonly also: string
@@ -107,7 +107,7 @@ const ARGO = {
   manager: { group: 'argoproj.io', kind: 'Application' },
   resource: 'applications',
   isNear: false,
-  // argo-cd docs/user-guide/app_deletion.md; the suffixes choose the propagation policy.
+  // argo-cd's user guide, app_deletion.md; the suffixes choose the propagation policy.
   deletion: {
     finalizers: [
       'resources-finalizer.argocd.argoproj.io',
@@ -125,7 +125,7 @@ const FLUX_OTHERWISE = `without its finalizer ${FLUX_FINALIZER} nothing is delet
 
 export const MANAGER_MARKS: readonly ManagerMark[] = [
   {
-    // argo-cd docs/user-guide/resource_tracking.md; the default since 3.0. The text is made and
+    // argo-cd's user guide, resource_tracking.md; the default since 3.0. The text is made and
     // read in util/argo/resource_tracking.go, APP in Application.InstanceName. Of an object without
     // a namespace it has that of the destination. One that names another object is a copy, and
     // counts for nothing there, either ("Non self-referencing annotations").
@@ -273,7 +273,7 @@ interface Keep extends Key {
 
 /** By which a tool leaves an object when its manager is deleted. */
 const KEEPS: Readonly<Record<Tool, readonly Keep[]>> = {
-  // argo-cd docs/user-guide/sync-options.md: "No Resource Deletion", "… With Confirmation".
+  // argo-cd's user guide, sync-options.md: "No Resource Deletion", "… With Confirmation".
   argo: [
     {
       ...annotation('argocd.argoproj.io/sync-options'),

@@ -20,7 +20,7 @@ import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { codec, contentOf, taskStore } from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
-import { Graph, type PartitionStatus } from './graph.ts'
+import { Graph, type PartitionStatus, publishMarks } from './graph.ts'
 import { readerOf } from './query/view/view.ts'
 
 const POLICY = policyFor('enforce', 'parity')
@@ -52,7 +52,6 @@ function start(
   url = 'http://one',
   clock = systemClock(),
   policy = POLICY,
-  marks: MarkSettings = NO_MARKS,
 ): Process {
   const stop = new AbortController()
   const opened = new Map<number, OpenStore[]>()
@@ -64,7 +63,7 @@ function start(
     clock,
     placement: coordinator.placement(),
     retention: DEFAULT_RETENTION,
-    policy: { policy, who: 'test', marks },
+    policy: { policy, who: 'test' },
     policyChanged: (partition, from, to) => replaced.push(`${partition}: ${from.mode} ${to.mode}`),
     openStore: async (partition) => {
       const store = new OpenStore(contents.get(partition))
@@ -203,32 +202,27 @@ test('rules are published to the reapers before they are folded, and where they 
   deepEqual((await said()).slice(3), ['book ', 'policy ', 'policy '])
 })
 
-test('marks are published where they differ, and without any nothing is', async (t) => {
+test('marks are published where they differ, and without any nothing is', async () => {
   const log = memoryLog(1)
   const said = async (): Promise<readonly (readonly string[])[]> => {
     const { entries } = await log.read('orders', 0, 0n, { limit: 100, waitMs: 0 })
     const records = entries.map(({ value }) => codec.decode(value ?? new Uint8Array()))
     return records.flatMap((each) => (each.type === 'MarkBook' ? [each.annotations] : []))
   }
-  const marks = { tools: ['argo'], argoInstanceLabel: null } as const
+  const argo: MarkSettings = { tools: ['argo'], argoInstanceLabel: null }
   const rounds = [
-    [undefined, 0],
-    [marks, 1],
-    [marks, 1],
-    [undefined, 2],
-    [undefined, 2],
+    [NO_MARKS, 0],
+    [argo, 1],
+    [argo, 1],
+    [NO_MARKS, 2],
+    [NO_MARKS, 2],
   ] as const
-  for (const [asked, records] of rounds) {
-    const coordinator = new MemoryCoordinator(1)
-    const process = start(t, log, coordinator, 'http://one', systemClock(), POLICY, asked)
-    await until(() => process.graph.tasks.length === 1 && isFolding(process))
+  for (const [marks, records] of rounds) {
+    await publishMarks({ log, codec }, { policy: POLICY, who: 'test', marks })
     equal((await said()).length, records)
-    await process.stop()
   }
-  deepEqual(await said(), [
-    ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id'],
-    [],
-  ])
+  const keys = ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id']
+  deepEqual(await said(), [keys, []])
 })
 
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {

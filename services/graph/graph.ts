@@ -261,7 +261,7 @@ export function policyName(policy: Policy): string {
 /** What is published already is not published again. */
 async function publishPolicy(
   { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
-  { policy, who, marks = NO_MARKS }: AskedPolicy,
+  { policy, who }: AskedPolicy,
   why: string,
 ): Promise<void> {
   const { protection, mode, rules } = policy
@@ -271,9 +271,7 @@ async function publishPolicy(
     ...{ protection, mode, who, why },
   })
   const book = codec.encode({ type: 'RuleBook', rules, who })
-  const keys = markKeys(marks)
   const records = [
-    { key: MARK_BOOK_KEY, value: codec.encode({ type: 'MarkBook', ...keys, who }) },
     { key: RULE_BOOK_KEY, value: book },
     { key: PROTECT_POLICY_KEY, value: control },
   ]
@@ -281,12 +279,26 @@ async function publishPolicy(
   const changed = records.filter(({ key, value }) => {
     const published = latest.find((each) => each.key === key)?.value
     // No book and one without rules permit the same.
-    if (published == null && key === RULE_BOOK_KEY) return rules.length > 0
-    if (published == null && key === MARK_BOOK_KEY) return hasKeys(keys)
-    if (published == null) return true
+    if (published == null) return key !== RULE_BOOK_KEY || rules.length > 0
     return !isSame(published, value)
   })
   if (changed.length > 0) await log.append('orders', 0, changed)
+}
+
+/**
+ * To watchers and reapers, before any of this process begins: they would read all objects without
+ * the marks first, and then again.
+ */
+export async function publishMarks(
+  { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
+  { who, marks = NO_MARKS }: AskedPolicy,
+): Promise<void> {
+  const keys = markKeys(marks)
+  const value = codec.encode({ type: 'MarkBook', ...keys, who })
+  const latest = await log.latest('orders', 0)
+  const published = latest.find(({ key }) => key === MARK_BOOK_KEY)?.value
+  if (published == null ? !hasKeys(keys) : isSame(published, value)) return
+  await log.append('orders', 0, [{ key: MARK_BOOK_KEY, value }])
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

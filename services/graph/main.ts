@@ -22,7 +22,7 @@ import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
-import { Graph, type GraphParts } from './graph.ts'
+import { Graph, type GraphParts, publishMarks } from './graph.ts'
 import { ActorIndex } from './query/index/actor-index.ts'
 import { HistoryIndex } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
@@ -84,6 +84,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
           reason: error.message,
         }),
     })
+  if (policy !== undefined) await publishMarks({ log, codec }, policy)
   const graph = new Graph({
     log,
     codec,
@@ -118,10 +119,8 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     keepMs: retention.keepMs,
   })
   const { access, cuts } = options
-  const questions = createQuestions({
-    ...{ log, codec, clock, graph, index, actors, access, cuts },
-    marks: policy?.marks,
-  })
+  const parts = { log, codec, clock, graph, index, actors, access, cuts, marks: policy?.marks }
+  const questions = createQuestions(parts)
   const { clusters } = questions
   const shadowStore = await open('shadow')
   const shadow = new Shadow({

@@ -146,7 +146,8 @@ export class Control {
 
   /**
    * What objects have to be read with, so that their protection is seen, and so that rules can
-   * decide about what is read here, and with the marks that answers read. `beside`: rules of policies of that cluster.
+   * decide about what is read here, and with the marks that answers read. `beside`: rules of
+   * policies of that cluster.
    */
   projection(cluster: ClusterId, beside: readonly Rule[] = []): Projection {
     const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)

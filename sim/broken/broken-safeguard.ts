@@ -414,9 +414,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'services/graph/graph.ts',
         function: 'publishPolicy',
-        body: [
-          'await original({ log, codec }, { policy: { ...policy, rules: [] }, who, marks }, why)',
-        ],
+        body: ['await original({ log, codec }, { policy: { ...policy, rules: [] }, who }, why)'],
       },
     ],
     by: {

@@ -46,7 +46,7 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
   const { asked, within, refOf } = joining
   const all = parts
     .flatMap(({ clusters }) => clusters)
-    .toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))
+    .toSorted((a, b) => (orderOf(refOf(a.cluster)) < orderOf(refOf(b.cluster)) ? -1 : 1))
   const placed = all.flatMap(({ cluster, managers }) => {
     return managers.map((found): Placed => ({ cluster, found }))
   })
@@ -175,6 +175,10 @@ function cutTo(rows: readonly PartRow[], limit: number): readonly PartRow[] {
     left -= objects.length
     return { ...row, objects }
   })
+}
+
+function orderOf({ name, id }: ClusterRef): string {
+  return `${name} ${id}`
 }
 
 interface Counts {

@@ -27,7 +27,7 @@ import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { type MarkedObject, markedIn } from './marked-object.ts'
 
-/** Of one cluster: objects of the kinds that may be the manager, and dependents of what is marked. */
+/** Of one cluster: objects of the manager's kinds, and dependents of what is marked. */
 const MOST_READ = 20_000
 const MOST_DEPENDENTS = 10_000
 
@@ -229,20 +229,20 @@ class ClusterPart {
 
   async #dependents(marked: readonly MarkedObject[], tool: Tool): Promise<number> {
     const view = this.#view
-    const told = new Set(marked.map(({ node }) => node.object.uid))
+    const counted = new Set(marked.map(({ node }) => node.object.uid))
     const queue = marked.map(({ node }) => node).filter(({ object }) => !isKeptBy(tool, object))
     let count = 0
     for (const node of queue) {
       const owner = view.identityOf(node.object)
       for await (const uid of view.dependents(owner)) {
-        const dependent = told.has(uid) ? undefined : view.node(uid)
+        const dependent = counted.has(uid) ? undefined : view.node(uid)
         if (dependent === undefined) continue
         if (view.referenceTo(owner, dependent.object) === undefined) continue
-        if (told.size - marked.length >= MOST_DEPENDENTS) {
+        if (counted.size - marked.length >= MOST_DEPENDENTS) {
           this.#isFollowed = false
           return count
         }
-        told.add(uid)
+        counted.add(uid)
         queue.push(dependent)
         if (await this.#scope.sight.shows(dependent.object)) count += 1
       }

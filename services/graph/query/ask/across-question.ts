@@ -3,7 +3,7 @@
  *
  * What must stay true: who may not see the whole graph gets what they may list, in whatever
  * cluster, and of the rest neither a number nor the name of a cluster. So nothing is refused there
- * that could be told from an empty answer.
+ * that differs from an empty answer.
  *
  * Not here: what one process finds (across/across-part.ts), all of it (across/across-answer.ts).
  */
