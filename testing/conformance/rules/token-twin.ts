@@ -8,7 +8,7 @@
  * and leaves one for as long as nothing changes it where its one DELETE had failed (left).
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { pathOf, type Requests } from '../../process/objects.ts'
+import type { Requests } from '../../process/objects.ts'
 import type { Slot } from '../action.ts'
 import type { TokenLife, TokenRequest } from './token-life.ts'
 import { type AcceptedToken, TokenSide } from './token-side.ts'
