@@ -49,9 +49,6 @@ export class FaultyProxy implements AsyncDisposable {
   methods: RegExp = /./
   /** How often each was done to which method; `GET` includes lists and watches. */
   readonly done: Map<`${string} ${Fault}`, number> = new Map()
-  /** `METHOD path` of the writes that got a fault, or were under way when connections broke. */
-  readonly spoiled: Set<string> = new Set()
-  readonly #writes = new Map<ServerResponse, string>()
   /** Requests by `METHOD resource[/subresource]`; a GET is GET, LIST or WATCH. */
   readonly requests: Map<string, number> = new Map()
   #options: ProxyOptions
@@ -89,7 +86,6 @@ export class FaultyProxy implements AsyncDisposable {
 
   /** The open connections; requests sent over them are no longer answered. */
   breakConnections(): void {
-    for (const write of this.#writes.values()) this.spoiled.add(write)
     this.#server.closeAllConnections()
   }
 
@@ -103,10 +99,6 @@ export class FaultyProxy implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { chance } = this.#options
-    if (request.method !== 'GET') {
-      this.#writes.set(response, `${request.method} ${request.url}`)
-      response.once('close', () => this.#writes.delete(response))
-    }
     const body = await buffer(request)
     const asked = requestOf(request.method ?? '', request.url ?? '')
     this.requests.set(asked, (this.requests.get(asked) ?? 0) + 1)
@@ -116,7 +108,6 @@ export class FaultyProxy implements AsyncDisposable {
     const fault = chance.pick(this.faults)
     const key = `${request.method ?? ''} ${fault}` as const
     this.done.set(key, (this.done.get(key) ?? 0) + 1)
-    if (request.method !== 'GET') this.spoiled.add(`${request.method} ${request.url}`)
     switch (fault) {
       case 'throttled':
         return answer(response, 429, TOO_MANY, { 'retry-after': '1' })

@@ -39,7 +39,7 @@ function shownReport(report: RuleTwinsReport): string[] {
     `  ${job(({ left }) => left.length)} deleted by both whose pods upstream has not collected by then`,
     `${token((each) => each.tokens)} bootstrap tokens, ${token((each) => each.expired)} expired, ${token((each) => each.raced)} ${raced}`,
     `  ${token(({ late }) => late.length)} deleted by upstream after their longer expiration was accepted, by Kinfold none`,
-    `  ${token(({ left }) => left.length)} left by upstream after one DELETE had failed, until they were touched`,
+    `  ${token(({ left }) => left.length)} left by upstream, whose one DELETE had failed, until they were touched`,
     `  ${token(({ noTime }) => noTime)} kept by Kinfold alone: their expiration is no time`,
     `${leases.made} Leases of API servers, ${leases.deleted} deleted, ${leases.noTime} kept by Kinfold alone: they lack a field${other(leases.differences)}`,
     `${requests.made} certificate requests, ${requests.deleted} deleted`,

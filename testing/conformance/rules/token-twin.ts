@@ -8,7 +8,7 @@
  * and leaves one for as long as nothing changes it where its one DELETE had failed (left).
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { pathOf, type Requests } from '../../process/objects.ts'
+import type { Requests } from '../../process/objects.ts'
 import type { Slot } from '../action.ts'
 import type { TokenLife, TokenRequest } from './token-life.ts'
 import { type AcceptedToken, TokenSide } from './token-side.ts'
@@ -21,8 +21,6 @@ export interface TokenTwinOptions {
   readonly planes: readonly [Requests, Requests]
   /** Of the second one's clock. */
   readonly skewMs: number
-  /** Whether a write of upstream's got a fault: `METHOD path`. */
-  readonly isSpoiled: (write: string) => boolean
 }
 
 export interface TokenTwinResult {
@@ -164,14 +162,13 @@ async function compared(acting: Acting, endMs: number): Promise<Compared> {
   return { differences, late }
 }
 
-/** Its DELETE is not repeated until it changes. */
-async function leave(
-  slot: Slot,
-  { made }: AcceptedToken,
-  { sides, isSpoiled, left }: Acting,
-): Promise<void> {
-  if (!isSpoiled(`DELETE ${pathOf(made)}`)) return
-  left.set(slot, `${made.name}: upstream left it after its DELETE had failed`)
+/**
+ * Upstream has a single worker and has taken a later token: it has sent its one DELETE, and takes no
+ * notice where that fails, by a fault or with its connection. It decides anew when the token
+ * changes.
+ */
+async function leave(slot: Slot, { made }: AcceptedToken, { sides, left }: Acting): Promise<void> {
+  left.set(slot, `${made.name}: upstream left it until it was touched`)
   await sides[0].touch(slot)
 }
 

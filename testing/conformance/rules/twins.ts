@@ -183,7 +183,6 @@ async function liveAll(
   const onBreak = (): void => {
     for (const { proxy } of sides) proxy.breakConnections()
   }
-  const isSpoiled = (write: string): boolean => sides[0].proxy.spoiled.has(write)
   const worker = async (): Promise<void> => {
     for (const seed of left) {
       const life = jobLife(seed)
@@ -191,7 +190,7 @@ async function liveAll(
       const of = { planes, skewMs, name: `r-${seed}` }
       const [job, token] = await Promise.all([
         runJobTwin({ ...of, life, onBreak }),
-        runTokenTwin({ ...of, life: tokenLife(seed), isSpoiled }),
+        runTokenTwin({ ...of, life: tokenLife(seed) }),
       ])
       jobs.push(job)
       tokens.push(token)
