@@ -142,7 +142,7 @@ class Crowd {
     })
   }
 
-  /** Until it is told to stop. */
+  /** Until it is stopped. */
   beating(): { stop(): Promise<void> } {
     const stop = new AbortController()
     const beating = (async () => {

@@ -13,7 +13,6 @@ import {
   type PlannedReference,
   type Step,
 } from '../../services/restore/restore-step.ts'
-import { listed } from '../print/restore-advice.ts'
 import {
   documentOf,
   MAKES_ITS_OWN,
@@ -24,6 +23,7 @@ import {
 } from '../print/restore-document.ts'
 import { lineOf } from '../print/terminal.ts'
 import { yaml } from '../print/yaml.ts'
+import { listed } from './restore-advice.ts'
 
 export const RESTORE_OUTPUTS = ['text', 'json', 'yaml'] as const
 

@@ -54,11 +54,11 @@ import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
 import { bad, moment, oneOf } from '../config/setting.ts'
 import { outputOf } from '../print/output.ts'
-import { adviceFor, limitsOf } from '../print/restore-advice.ts'
 import { type RestoredOf, timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
 import { objectQuery } from '../reach/client.ts'
 import { namespaceOf } from '../reach/scope.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
+import { adviceFor, limitsOf } from './restore-advice.ts'
 import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 
 interface RestoreFlags extends SourceFlags {

@@ -505,7 +505,7 @@ test('unused asks about kinds whose users are known, and takes users of its own'
     [{ for: '30d', uses: [{ ...database, paths: ['spec..a'] }] }, {}, /is no path to a name/],
     [{ for: '30d', uses: [{ ...database, used: 'Pod' }] }, {}, /used: is none of/],
     [{ for: '30d', uses: [{ kind: 'pod' }] }, {}, /expected a kind/],
-    [{ for: '30d' }, { keep: { newest: 1, by: 'cluster' } }, /unused takes neither keep/],
+    [{ for: '30d' }, { keep: { newest: 1, by: 'cluster' } }, /unused takes no keep/],
   ]
   for (const [unused, more, sentence] of wrong) throws(() => of(unused, more), sentence)
 })

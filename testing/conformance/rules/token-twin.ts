@@ -163,8 +163,8 @@ async function compared(acting: Acting, endMs: number): Promise<Compared> {
 }
 
 /**
- * Upstream has a single worker and has taken a later token: it has sent its one DELETE, and takes no
- * notice where that fails, by a fault or with its connection. It decides anew when the token
+ * Upstream has a single worker and has taken a later token: it has sent its one DELETE, and does
+ * nothing where that fails, by a fault or with its connection. It decides anew when the token
  * changes.
  */
 async function leave(slot: Slot, { made }: AcceptedToken, { sides, left }: Acting): Promise<void> {

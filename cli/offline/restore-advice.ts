@@ -9,7 +9,7 @@ import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import { shellWord } from '../../core/model/text.ts'
 import { GUARDS } from '../../services/restore/guarded-kind.ts'
 import type { LostOwner, Step } from '../../services/restore/restore-step.ts'
-import { WHAT_IS_ARCHIVED } from './restore-document.ts'
+import { WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
 
 /** `isArchived`: whether the archive has that uid, chosen or not. */
 export function adviceFor(
