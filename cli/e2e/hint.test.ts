@@ -183,6 +183,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'cli/ask/status.ts: history -A --change phase◇': 'cli/ask/history.test.ts',
   'cli/example.ts: completion bash': 'cli/complete.test.ts',
   'cli/offline/upgrade.ts: upgrade --data ◇': 'cli/offline/upgrade.test.ts',
+  'cli/print/across-text.ts: tree --across ◇◇ --cluster ◇': 'cli/e2e/across.cluster.test.ts',
   'cli/print/why-text.ts: restore': 'cli/offline/restore.cluster.test.ts',
   'cli/process/identity.ts: doctor lists all it needs': 'cli/e2e/lock.cluster.test.ts',
   'cli/process/log-time.ts: confirm-clock --why TEXT': 'cli/e2e/clock-step.test.ts',
@@ -193,6 +194,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'cli/setup/account-kubeconfig.ts: rbac --service ◇ …': 'cli/e2e/managed.cluster.test.ts',
   'cli/setup/checkup.ts: rbac --from-cluster --service observe': 'cli/e2e/lock.cluster.test.ts',
   'cli/setup/rbac.ts: rbac': 'cli/e2e/lock.cluster.test.ts',
+  'cli/setup/rule-rights.ts: rbac --config': 'cli/e2e/rule-actions.cluster.test.ts',
+  'cli/setup/rule-rights.ts: rbac --cleanup-policies': 'cli/e2e/cleanup-policies.cluster.test.ts',
   'services/graph/api/answer-schema.ts: restore': 'cli/offline/restore.cluster.test.ts',
   'services/graph/fold/fold-version.ts: upgrade --data DIR': 'cli/offline/upgrade.test.ts',
   'services/graph/fold/generation.ts: upgrade': 'cli/offline/upgrade.test.ts',
@@ -200,6 +203,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'services/graph/query/answer/restored.ts: restore says': 'cli/offline/restore.cluster.test.ts',
   'web/diff-text.ts: diff': 'cli/ask/diff.test.ts',
   'web/record/deletions.ts: deletions': 'cli/ask/history.test.ts',
+  'web/tree/across.ts: tree --across ◇◇ --cluster ◇': 'cli/e2e/across.cluster.test.ts',
 }
 
 const SHOP = ['put rs/web', 'put pod/a <- rs/web', 'put rs/kept', 'put pod/b <- rs/kept']
