@@ -123,7 +123,7 @@ export const BROKEN_POLICIES: readonly BrokenBuild[] = [
   {
     name: 'a silent watch knows all Nodes',
     mistake: 'a Node that was made while its watch is silent is taken for gone',
-    changes: [{ file: 'core/judge/absent.ts', function: 'unsureOfAbsent', body: ["return ''"] }],
+    changes: [{ file: 'core/judge/beside.ts', function: 'unsureOfBeside', body: ["return ''"] }],
     by: {
       family: 'rules',
       world:
