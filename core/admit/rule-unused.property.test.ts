@@ -108,7 +108,9 @@ class Model {
     const isAfterSilence = now < (this.#silentAt.get(listed) ?? Number.NEGATIVE_INFINITY) + 600_000
     if (isAfterSilence || !this.#isAsked || this.#isBlind()) this.#blindAt = now
     if (isAfterSilence) this.#silentAt.delete(listed)
-    this.#isAsked = this.#facts().isAsked
+    const { isAsked } = this.#facts()
+    if (!isAsked) this.#silentAt.clear()
+    this.#isAsked = isAsked
     for (const name of this.due) if (!this.#due.includes(name)) this.#checkDue(name, line)
     const deleted = answers.flatMap(
       (each) => /^> DeleteObject cm\/(\w) .*: rule free: due after/.exec(each)?.[1] ?? [],
@@ -184,7 +186,8 @@ class Model {
 
   #noteSilence(): void {
     const { state, kind } = this.#facts()
-    if (state === undefined) return
+    // What asks is 15 minutes at least (ports/rule): by then lists show what was before it asked.
+    if (state === undefined || !this.#isAsked) return
     for (const [short, each] of Object.entries(USERS)) {
       const now = this.#world.now
       const status = kindStatus(kind(each), each, { ...state, now }).type
@@ -194,9 +197,7 @@ class Model {
 
   #facts() {
     const facts = factsOf(this.#world.folder.graph, 'c')
-    const isAsked = facts.rules.some(({ match, unused }) => {
-      return unused !== null && match.kinds.some(({ kind }) => kind === 'ConfigMap')
-    })
+    const isAsked = facts.using?.used.some(({ kind }) => kind === 'ConfigMap') === true
     const kind = (each: GroupKind) => facts.kind(each)
     return { state: facts.state, kind, isAsked, lostAt: facts.unreadableAt('ns') }
   }

@@ -10,11 +10,11 @@
  * Not here: the rows themselves (graph/rule/use-index.ts).
  */
 import { enqueue, judgeWaiters } from '../graph/agenda.ts'
-import { kindStatus } from '../graph/kind-status.ts'
+import { kindStatus, watchedAt } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { subjectOf } from '../graph/row.ts'
 import { indexUses, timeOf, useWait } from '../graph/rule/use-index.ts'
-import { KEYS_PER_PAGE, SILENCE_CLEARED_MS } from '../model/constant.ts'
+import { KEYS_PER_PAGE, KIND_SILENT_MS, SILENCE_CLEARED_MS } from '../model/constant.ts'
 import { hash64 } from '../model/hash.ts'
 import type { GroupKind } from '../model/object.ts'
 import { type Rule, unusedIn } from '../model/rule/rule.ts'
@@ -110,8 +110,10 @@ function endWalk(step: Step, using: Using, { kind, table }: UsesTodo): void {
 export function noteUseList(step: Step, state: ClusterState, about: GroupKind, kind: Kind): void {
   const known = followed(step, about)
   if (known === undefined) return
-  const isSilent = kindStatus(kind, about, state).type === 'silent'
-  const isBecause = timeOf(step) < known.silentAt + SILENCE_CLEARED_MS
+  // Where the whole cluster was out of sight, the list comes before any sign of life.
+  const now = timeOf(step)
+  const isSilent = kindStatus(kind, about, { ...state, now }).type === 'silent'
+  const isBecause = now < known.silentAt + SILENCE_CLEARED_MS
   if (isSilent || isBecause) beginAnew(step, about, known)
 }
 
@@ -141,8 +143,9 @@ export function noteUseSilence(step: Step, before: ClusterState, after: ClusterS
   for (const about of distinct([...before.pulses, ...after.pulses])) {
     const known = graph.useKind(about)
     if (known === undefined) continue
+    // Whatever became of the kind since: it may be absent from discovery by now.
     const isSilent = [before, after].some((state) => {
-      return kindStatus(graph.kind(about), about, { ...state, now }).type === 'silent'
+      return now > (watchedAt(state, about) ?? now) + KIND_SILENT_MS
     })
     if (isSilent) graph.setUseKind(about, { ...known, silentAt: now })
   }

@@ -501,7 +501,7 @@ test('unused asks about kinds whose users are known, and takes users of its own'
   deepEqual(built?.unused, plain.unused)
   const wrong: readonly (readonly [object, object, RegExp])[] = [
     [{ for: '30d' }, { match: { kinds: ['Job.batch'] } }, /what uses a Job\.batch is not known/],
-    [{}, {}, /unused\.for: expected a duration of 1m at least/],
+    [{}, {}, /unused\.for: expected a duration of 15m at least/],
     [{ for: '30d', uses: [{ ...database, paths: ['spec..a'] }] }, {}, /is no path to a name/],
     [{ for: '30d', uses: [{ ...database, used: 'Pod' }] }, {}, /used: is none of/],
     [{ for: '30d', uses: [{ kind: 'pod' }] }, {}, /expected a kind/],

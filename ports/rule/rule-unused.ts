@@ -17,8 +17,8 @@ import { KIND } from './rule-kind.ts'
 import { type Mapping, mapping } from './rule-term.ts'
 import { bad, texts } from './setting.ts'
 
-/** Less would be no observation. */
-const LEAST_MS = 60_000
+/** Longer than a silence from before the rule is in doubt (core/model/constant.ts). */
+const LEAST_MS = 15 * 60_000
 const MOST_ROWS = 50
 const MOST_PATHS = 50
 
@@ -34,7 +34,7 @@ export function unusedOf(
     throw bad(`${from}: what uses a ${nameOf(wrong)} is not known; it is of ${KNOWN.join(', ')}`)
   }
   const forMs = waitMs(wait ?? 0, `${from}.for`)
-  if (forMs < LEAST_MS) throw bad(`${from}.for: expected a duration of 1m at least, such as 30d`)
+  if (forMs < LEAST_MS) throw bad(`${from}.for: expected a duration of 15m at least, such as 30d`)
   if (!Array.isArray(uses) || uses.length > MOST_ROWS) {
     throw bad(`${from}.uses: expected a list of ${MOST_ROWS} mappings at most`)
   }
