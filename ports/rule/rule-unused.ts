@@ -17,7 +17,7 @@ import { KIND } from './rule-kind.ts'
 import { type Mapping, mapping } from './rule-term.ts'
 import { bad, texts } from './setting.ts'
 
-/** Longer than a silence from before the rule is in doubt (core/model/constant.ts). */
+/** Longer than a silence from before the rule holds it (SILENCE_CLEARED_MS). */
 const LEAST_MS = 15 * 60_000
 const MOST_ROWS = 50
 const MOST_PATHS = 50
