@@ -79,7 +79,6 @@ export class Batch {
   readonly #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
   readonly #lastOutputs = new Map<Topic, Output>()
-  #last: { readonly key: string; readonly partition: number } | undefined
   #position: Position
   /** Before the first record. */
   #begin: bigint
@@ -175,7 +174,7 @@ export class Batch {
     const issued: (string | Uint8Array)[] = []
     for (const command of outcome.commands) {
       const key = objectKey(command.cluster, command.target.uid)
-      issued.push(this.#put('commands', key, this.#codec.encode(loggedCommand(command))))
+      issued.push(this.#putCommand(key, this.#codec.encode(loggedCommand(command))))
     }
     if (outcome.continues) {
       const bytes = this.#codec.encode({ type: 'Continue' })
@@ -232,7 +231,8 @@ export class Batch {
     // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
     for (const entry of historyOf(this.#facts, outcome.history, nodes, at)) {
-      this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
+      const key = objectKey(entry.cluster, entry.uid)
+      this.#putOwn('history', key, this.#codec.encode(entry))
     }
     for (const { cluster, kind, number, why } of outcome.relists) {
       const record = this.#codec.encode({
@@ -267,9 +267,15 @@ export class Batch {
     this.#putIn('dead-letter', this.#position.partition, key, value)
   }
 
-  #put(topic: Topic, key: string, value: Uint8Array): Uint8Array {
-    this.#putIn(topic, this.#partitionOf(key), key, value)
+  /** Spread over all partitions, so over all reapers. */
+  #putCommand(key: string, value: Uint8Array): Uint8Array {
+    this.#putIn('commands', partitionOf(key, this.#position.partitions), key, value)
     return value
+  }
+
+  /** What readers follow by cluster is in the partition of the cluster. */
+  #putOwn(topic: 'history' | 'lineage', key: string, value: Uint8Array | null): void {
+    this.#putIn(topic, this.#position.partition, key, value)
   }
 
   #putIn(topic: Topic, partition: number, key: string, value: Uint8Array | null): void {
@@ -281,14 +287,6 @@ export class Batch {
       this.#lastOutputs.set(topic, output)
     }
     output.records.push({ key, value })
-  }
-
-  /** Records of one object are in order. */
-  #partitionOf(key: string): number {
-    if (this.#last?.key !== key) {
-      this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
-    }
-    return this.#last.partition
   }
 
   /**
@@ -322,7 +320,7 @@ export class Batch {
   take(last?: Entry): Taken {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
-      this.#putIn('lineage', this.#partitionOf(key), key, value)
+      this.#putOwn('lineage', key, value)
     }
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }

@@ -189,6 +189,19 @@ for (const took of [true, false]) {
   })
 }
 
+test('lineage and history are in the partition of their cluster, commands in all of them', async () => {
+  const log = new MemoryLog({ partitions: 3, clock: systemClock() })
+  const story = ['put deploy/web', 'many 9 pod/p# <- deploy/web', 'delete deploy/web']
+  await appendAll(log, eventsOf(story), 1)
+  await using running = runTask(log, emptyStore(), undefined, 1)
+  await running.caughtUp()
+  const written = async (topic: Topic): Promise<readonly boolean[]> =>
+    await Promise.all([0, 1, 2].map(async (each) => (await log.end(topic, each)) > 0n))
+  deepEqual(await written('lineage'), [false, true, false])
+  deepEqual(await written('history'), [false, true, false])
+  deepEqual(await written('commands'), [true, true, true])
+})
+
 test('a log that was away for long leaves as many attempts as before (F49)', async () => {
   const log = memoryLog()
   await appendAll(log, eventsOf(CASCADE))

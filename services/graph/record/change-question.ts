@@ -10,9 +10,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../core/graph/identity.ts'
-import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
-import { partitionOf } from '../../../ports/partition.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import type { ChangeList } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
@@ -165,7 +163,7 @@ async function pageOfOne(
     ends.set(each, (await log.bounds('history', each)).end)
   }
   const behind = from === undefined ? behindText(await index.caughtUp()) : ''
-  const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
+  const { partition } = view.partition
   // A client that continues with the stream gets the records that are not indexed yet from there.
   const end = index.position(partition)
   ends.set(partition, end)

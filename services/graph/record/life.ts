@@ -15,17 +15,16 @@ import { type Identity, identityKey, identityOf } from '../../../core/graph/iden
 import type { CommandSettled } from '../../../core/model/event.ts'
 import type { CommandId } from '../../../core/model/id.ts'
 import type { Coordinates, Uid } from '../../../core/model/object.ts'
-import { objectKey } from '../../../core/model/partition.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
 import { type Log, LogError } from '../../../ports/log.ts'
-import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
 import { isBegin } from '../query/answer/actor.ts'
 import type { Begun, By } from '../query/answer/deletion-cause.ts'
 import { ownersMeant } from '../query/answer/owner-of-record.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
+import type { Clusters } from '../query/view/clusters.ts'
 import type { Turns } from '../turns.ts'
 import { Outages } from './outage.ts'
 
@@ -112,6 +111,7 @@ export interface LivesParts {
     HistoryIndex,
     'entries' | 'newest' | 'begin' | 'lastOf' | 'named' | 'objectAfter'
   >
+  readonly clusters: Pick<Clusters, 'one'>
   readonly turns: Turns
 }
 
@@ -157,7 +157,7 @@ export class Lives {
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
-    const isKnown = found > 0 || (!isCut && this.#isFromTheStart(of, life))
+    const isKnown = found > 0 || (!isCut && (await this.#isFromTheStart(of, life)))
     const known = await this.#lifeOf(of, { life, isKnown, former: lives[found - 1] })
     return { ...known, isCut: isCut && found === 0 }
   }
@@ -240,7 +240,7 @@ export class Lives {
     const lives = livesIn(all)
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
-    const isKnown = lives.length > 1 || (!isCut && this.#isFromTheStart(of, life))
+    const isKnown = lives.length > 1 || (!isCut && (await this.#isFromTheStart(of, life)))
     const known = await this.#lifeOf(of, { life, isKnown, former: lives.at(-2) })
     return { ...known, isCut: isCut && lives.length === 1 }
   }
@@ -265,10 +265,11 @@ export class Lives {
   }
 
   /** What came before its first entry may have been removed before it was indexed. */
-  #isFromTheStart({ cluster, uid }: Identity, life: Entries): boolean {
-    const { log, index } = this.#parts
-    const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
-    return life[0]?.[1].change === 'created' || index.begin(partition)?.at === null
+  async #isFromTheStart({ cluster }: Identity, life: Entries): Promise<boolean> {
+    if (life[0]?.[1].change === 'created') return true
+    const { clusters, index } = this.#parts
+    const known = await clusters.one(cluster)
+    return known !== undefined && index.begin(known.partition)?.at === null
   }
 
   async #lifeOf(of: Identity, { life, isKnown, former = [] }: ReadLife): Promise<Life> {

@@ -124,7 +124,7 @@ async function play(group: GraphGroup, story: readonly string[]): Promise<void> 
     return fold(event)
   }
   const told = async (all: readonly Event[]): Promise<void> => {
-    await tell(group.log, all, (cluster) => (cluster === 'd' ? group.partitions - 1 : 0))
+    await tell(group.log, all, (cluster) => homeOf(cluster, group))
     await group.caughtUp()
   }
   world.begin()
@@ -136,6 +136,11 @@ async function play(group: GraphGroup, story: readonly string[]): Promise<void> 
     if (word === 'settle') await told([await settled(group, what, outcome as Outcome)])
   }
   await told(events)
+}
+
+/** The partition of a cluster. */
+function homeOf(cluster: string, { partitions }: GraphGroup): number {
+  return cluster === 'd' ? partitions - 1 : 0
 }
 
 async function settled(group: GraphGroup, what: string, outcome: Outcome): Promise<Event> {
@@ -179,9 +184,8 @@ async function append(
         object: null,
       },
     }
-    const key = objectKey(cluster, uid)
-    const value = codec.encode(record)
-    await group.log.append('history', partitionOf(key, group.partitions), [{ key, value }])
+    const [key, value] = [objectKey(cluster, uid), codec.encode(record)]
+    await group.log.append('history', homeOf(cluster, group), [{ key, value }])
   }
 }
 

@@ -10,9 +10,7 @@ import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
-import { objectKey } from '../../../../core/model/partition.ts'
 import type { History } from '../../../../core/model/record.ts'
-import { partitionOf } from '../../../../ports/partition.ts'
 import {
   type MarkSettings,
   managersOf,
@@ -213,7 +211,7 @@ export function createQuery(
       const deleted = { deletion, deletedBy, orphaned }
       const restored = await withRestored(view, index, object, verdictsFirst(history.entries))
       const answer = { ...told, ...deleted, ...restored }
-      const older = history.isCut ? cutText(history) : begunText(clusters, index, view, answer)
+      const older = history.isCut ? cutText(history) : begunText(index, view, answer)
       const doubts = [view.partial(), behind, partial, older]
       return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
     },
@@ -281,14 +279,13 @@ function cutText({ isCut }: { readonly isCut: boolean }): string {
 
 /** At a moment: what was trimmed before the index was built. */
 function begunText(
-  { partitions }: Pick<Clusters, 'partitions'>,
   index: Pick<HistoryIndex, 'begin'>,
-  { moment, cluster }: View,
-  { object, history }: Pick<Why, 'object' | 'history'>,
+  { moment, partition }: View,
+  { history }: Pick<Why, 'object' | 'history'>,
 ): string {
   if (moment === null || history[0]?.change === 'created') return ''
   if (history.length === 0) return 'its history is forgotten ("remember")'
-  const begun = index.begin(partitionOf(objectKey(cluster, object.uid), partitions))?.at ?? null
+  const begun = index.begin(partition.partition)?.at ?? null
   return begun === null ? '' : `its history before ${timeOf(begun)} was removed from the log`
 }
 
