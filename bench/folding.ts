@@ -246,7 +246,7 @@ class Field implements AsyncDisposable {
         counted(store, field.#reads),
         isTimeCount(options) ? stillClock : clock,
       ),
-      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
+      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0, quietMs: 0 },
       observe: {
         folded: (event, at, { commands }) => {
           traces?.folded(event, at)

@@ -161,7 +161,7 @@ async function openField(): Promise<Any> {
   }
   const task = new parts.Task({
     ...{ log, codec, clock, partition: 0, store: new parts.GatheringStore(store, clock) },
-    pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
+    pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0, quietMs: 0 },
     observe: {
       folded: (_event: Any, _at: Any, { commands }: Any) => issued.push(...commands),
       committed: async (_records: Any, position: bigint) => {

@@ -189,7 +189,7 @@ class Field implements AsyncDisposable {
     const task = new Task({
       ...{ log: field.#log, codec, clock, partition: 0 },
       store: new GatheringStore(store, clock),
-      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
+      pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0, quietMs: 0 },
       observe: {
         folded: (_event, _at, { commands }) => {
           field.#commands += commands.length

@@ -85,7 +85,7 @@ async function recordOf(log: Log, traces: Traces | undefined): Promise<unknown> 
   await watchAll(traced, eventsOf(STORY))
   {
     const observe = traces && { folded: traces.folded }
-    const pace = { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 }
+    const pace = { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0, quietMs: 0 }
     await using running = runTask(traced, emptyStore(), observe, 0, new ManualClock(), pace)
     await running.caughtUp()
   }

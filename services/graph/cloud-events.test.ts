@@ -55,7 +55,7 @@ function emptyLog(partitions = 1): RecordingLog {
 async function folded(batchMs: number): Promise<RecordingLog> {
   const log = emptyLog()
   await appendAll(log, eventsOf(STORY))
-  const pace: Pace = { batchMs, gatherMs: 0 }
+  const pace: Pace = { batchMs, gatherMs: 0, quietMs: 0 }
   await using running = runTask(
     withCloudEvents(log, PARTS),
     emptyStore(),

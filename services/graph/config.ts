@@ -30,15 +30,20 @@ export interface Pace {
    * silence does not wait.
    */
   readonly gatherMs: number
+  /**
+   * Heartbeats alone wait so long for others, and for no longer once anything else is there: what
+   * is due by the clock of the log is due so much later. A cluster has one every five seconds.
+   */
+  readonly quietMs: number
 }
 /** A log in the same process: a commit is a write to one file. */
-export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
+export const NEAR: Pace = { batchMs: 40, gatherMs: 0, quietMs: 0 }
 /**
  * A log on other machines: a commit is three requests and a marker in every partition that it wrote
  * to, which is most of its cost. Only a task that lags gathers for so long, and tasks share the
  * time: eight of a process fold for an eighth of it each.
  */
-export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
+export const FAR: Pace = { batchMs: 500, gatherMs: 50, quietMs: 2_500 }
 /**
  * After folding for so long the event loop gets a turn: calls under way are answered and new ones
  * sent meanwhile.

@@ -12,6 +12,7 @@ import { FAR, type Pace, READ_LIMIT } from '../config.ts'
 import { Task } from './task.ts'
 
 const EVENT: Event = eventsOf([])[0]!
+const BEAT: Event = { type: 'Heartbeat', cluster: 'c', epoch: 1, kinds: [] }
 
 /** Records for each commit how many records it held. */
 async function committing(pace: Pace, t: TestContext) {
@@ -45,8 +46,26 @@ test('the first event after a silence is committed at once, those behind it toge
   deepEqual(commits, [1, 3, 1])
 })
 
+test('heartbeats wait for others, and for nothing else', async (t) => {
+  const { clock, log, commits } = await committing(FAR, t)
+  await appendAll(log, [BEAT])
+  await clock.advance(FAR.quietMs / 2)
+  await appendAll(log, [BEAT])
+  await clock.advance(FAR.quietMs / 2 - 1)
+  deepEqual(commits, [])
+  await clock.advance(1)
+  deepEqual(commits, [2])
+  await clock.advance(FAR.gatherMs)
+  await appendAll(log, [BEAT])
+  await clock.advance(FAR.quietMs / 2)
+  deepEqual(commits, [2])
+  await appendAll(log, [EVENT])
+  await clock.advance(0)
+  deepEqual(commits, [2, 2])
+})
+
 test('a page that is full is followed by the next one at once', async (t) => {
-  const { clock, log, commits } = await committing({ batchMs: 1_000, gatherMs: 50 }, t)
+  const { clock, log, commits } = await committing({ batchMs: 1_000, gatherMs: 50, quietMs: 0 }, t)
   await appendAll(log, [EVENT])
   await clock.advance(0)
   await appendAll(

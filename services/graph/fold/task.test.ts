@@ -60,7 +60,7 @@ const names = (commands: readonly Command[]): string[] =>
   commands.map(({ type, target }) => `${type} ${target.name}`)
 
 /** All that a page has, however slow the machine is. */
-const IN_ONE_BATCH: Pace = { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 }
+const IN_ONE_BATCH: Pace = { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0, quietMs: 0 }
 
 const EXPECTED = ['DeleteObject web-1', 'DeleteObject a', 'DeleteObject b']
 
