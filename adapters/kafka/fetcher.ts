@@ -14,8 +14,8 @@ import type { Link } from './inside.ts'
 import type { Fetched, FetchedPlace } from './protocol/fetch.ts'
 import { fetchPage, PAGE_BYTES } from './protocol/fetch.ts'
 
-/** A broker waits this long at most, so that an abandoned read frees its connection soon. */
-const POLL_MS = 500
+/** A broker waits this long at most, so that an abandoned read frees its connection. */
+const POLL_MS = 5_000
 /** How long a read is tried for while brokers cannot be reached or move leaders. */
 const TRIES_MS = 10_000
 const TRY_WAIT_MS = 50

@@ -3,8 +3,12 @@ import type { Waits } from '../../runtime/retry.ts'
 
 /** Events read at once. */
 export const READ_LIMIT = 2_000
-/** How long a read waits for the first event; a stop is noticed at once all the same. */
+/**
+ * How long a read waits for the first record, after one that found some and after one that found
+ * none; a stop is noticed at once all the same. Over Kafka each is a request of every partition.
+ */
 export const READ_WAIT_MS = 1_000
+export const IDLE_WAIT_MS = 5_000
 /**
  * Keys of the store counted between two reads when a task begins, and how long such a read waits: a
  * thousand a second when there is nothing else to do.

@@ -13,7 +13,7 @@ import type { Entry, Log, Page } from '../../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { RESTORE_LIMIT, STILL_MS } from '../config.ts'
+import { IDLE_WAIT_MS, RESTORE_LIMIT, STILL_MS } from '../config.ts'
 import { digestOf } from './bytes/digest.ts'
 
 /** Changelog entries before a store's checkpoint that are compared with its content. */
@@ -189,7 +189,7 @@ async function readPage(
   from: bigint,
   signal: AbortSignal,
 ): Promise<Page> {
-  const options = { limit: RESTORE_LIMIT, waitMs: 1_000 }
+  const options = { limit: RESTORE_LIMIT, waitMs: IDLE_WAIT_MS }
   return await log.read('changelog', partition, from, options, signal)
 }
 

@@ -27,6 +27,7 @@ import {
   COUNT_WAIT_MS,
   DIGEST_RECORDS,
   END_EVERY_MS,
+  IDLE_WAIT_MS,
   NEAR,
   ORDER_POLL_MS,
   ORDER_REST_MS,
@@ -109,6 +110,8 @@ export class Task {
   #waitNoOrderMs = Number.NEGATIVE_INFINITY
   /** No page is read before. */
   #readAtMs = Number.NEGATIVE_INFINITY
+  /** The last read found nothing. */
+  #isIdle = false
   readonly #pace: Pace
   #tally: Tally
   /** Undefined where no mark is read. */
@@ -237,12 +240,14 @@ export class Task {
     else if (this.#marked?.isOver === false) await this.#marked.goOn(this.store)
     const isFilled = this.#filling?.isOver !== false
     const isCounted = this.#tally.isWhole && this.#marked?.isOver !== false
-    const waitMs = isCounted && isFilled ? READ_WAIT_MS : COUNT_WAIT_MS
+    const restMs = this.#isIdle ? IDLE_WAIT_MS : READ_WAIT_MS
+    const waitMs = isCounted && isFilled ? restMs : COUNT_WAIT_MS
     const options = { limit: READ_LIMIT, waitMs }
     const read = await log.read('events', partition, position, options, signal)
     const page = await this.#withMore(read, signal)
     this.#end = await this.#endAfter(page)
-    if (page.entries.length === 0) await this.#options.idle?.()
+    this.#isIdle = page.entries.length === 0
+    if (this.#isIdle) await this.#options.idle?.()
     await this.#remember()
     let at = 0
     while (at < page.entries.length) {

@@ -93,10 +93,11 @@ export class HistoryFollower {
       if (!isKnownWhole && (await this.#hasMissed())) await this.#store.wipe()
       isKnownWhole = true
       const before = end
-      end = (await this.#ends()).reduce((sum, [, , each]) => sum + each, 0n)
+      const ends = await this.#ends()
+      end = ends.reduce((sum, [, , each]) => sum + each, 0n)
       const came = before === undefined ? 0n : end - before
       const isBurst = came > BURST_ENTRIES && (await this.lagEntries()) < MOST_WAITING
-      return isBurst || (await this.#followAll())
+      return isBurst || (await this.#followAll(ends))
     }, signal)
   }
 
@@ -156,6 +157,10 @@ export class HistoryFollower {
     return left
   }
 
+  #isBefore([topic, partition, end]: End): boolean {
+    return this.position(topic, partition) < end
+  }
+
   /** It was away for so long that the log may no longer have the deletion of an entry here. */
   async #hasMissed(): Promise<boolean> {
     for (let p = 0; p < this.#log.partitions('lineage'); p++) {
@@ -166,13 +171,13 @@ export class HistoryFollower {
   }
 
   /** False when there was nothing new anywhere. */
-  async #followAll(): Promise<boolean> {
+  async #followAll(ends: readonly End[]): Promise<boolean> {
     let isNew = false
-    for (const topic of TOPICS) {
-      for (let p = 0; p < this.#log.partitions(topic); p++) {
-        for (let left = PAGES_PER_ROUND; left > 0 && (await this.#follow(topic, p)); left--) {
-          isNew = true
-        }
+    // All ends are one request, a read of each partition is one each.
+    for (const [topic, partition] of ends.filter((each) => this.#isBefore(each))) {
+      for (let left = PAGES_PER_ROUND; left > 0; left--) {
+        if (!(await this.#follow(topic, partition))) break
+        isNew = true
       }
     }
     for (let left = FORGOTTEN_PAGES; left > 0 && (await this.#forgetOn()); left--) {
