@@ -100,8 +100,10 @@ export interface WatcherConfig {
   readonly rereadShare: number
   /** For how long all other kinds wait for the first list of policies. */
   readonly policiesFirstMs: number
-  /** Between two reads of the relist requests. */
+  /** Between two reads of the relist requests, and of the orders, at least. */
   readonly controlPollMs: number
+  /** How long such a read waits for the first record: over Kafka each is a request of a cluster. */
+  readonly controlWaitMs: number
   /** Requests read at once. */
   readonly controlPage: number
   /** How long entries of `Touched` are gathered. */
@@ -185,6 +187,7 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   rereadShare: 10,
   policiesFirstMs: 10_000,
   controlPollMs: 500,
+  controlWaitMs: 5_000,
   controlPage: 200,
   touchedMs: 1_500,
   touchedEntries: 500,

@@ -10,6 +10,7 @@ import { ControlReader } from './control-reader.ts'
 
 const codec = avroCodec()
 const never = new AbortController().signal
+const AT_ONCE = { ...DEFAULT_CONFIG, controlWaitMs: 0 }
 
 function newLog(): MemoryLog {
   return new MemoryLog({ partitions: 1, clock: new ManualClock() })
@@ -32,7 +33,9 @@ async function ask(log: MemoryLog, cluster: string, kind: string, number = 1): P
 }
 
 async function asked(reader: ControlReader): Promise<readonly string[]> {
-  return (await reader.poll(DEFAULT_CONFIG, never)).map(({ kind }) => kind?.kind ?? '')
+  const kinds: string[] = []
+  await reader.requests(AT_ONCE, ({ kind }) => void kinds.push(kind?.kind ?? ''), never)
+  return kinds
 }
 
 test('the first reader begins at the end, the next one where the last one saved', async () => {

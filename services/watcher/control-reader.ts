@@ -57,32 +57,39 @@ export class ControlReader {
     return opened
   }
 
-  /** Nothing while the log is away. */
-  async poll(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
-    try {
-      await this.#readOrders(config, signal)
-      return await this.#read(config, signal)
-    } catch (error) {
-      if (error instanceof LogError && error.remedy === 'retry') return []
-      throw error
-    }
+  /** Waits for requests; `take` has each of them before `position` passes it. */
+  async requests(
+    config: WatcherConfig,
+    take: (asked: RelistAsked) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await unlessAway(() => this.#read(config, take, signal))
   }
 
-  async #read(config: WatcherConfig, signal: AbortSignal): Promise<readonly RelistAsked[]> {
+  /** Waits for orders, which `takeProjected` knows then; not while the log is away. */
+  async orders(config: WatcherConfig, signal: AbortSignal): Promise<void> {
+    await unlessAway(() => this.#readOrders(config, signal))
+  }
+
+  async #read(
+    config: WatcherConfig,
+    take: (asked: RelistAsked) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      const options = { limit: config.controlPage, waitMs: 0 }
+      const options = { limit: config.controlPage, waitMs: config.controlWaitMs }
       const page = await this.#log.read('control', 0, this.#next, options, signal)
+      for (const entry of page.entries) this.#relistIn(entry, take)
       this.#next = page.next
-      return page.entries.flatMap((entry) => this.#relistIn(entry))
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
-      return await this.#startOver()
+      await this.#startOver(take)
     }
   }
 
   async #readOrders(config: WatcherConfig, signal: AbortSignal): Promise<void> {
     try {
-      const options = { limit: config.controlPage, waitMs: 0 }
+      const options = { limit: config.controlPage, waitMs: config.controlWaitMs }
       const page = await this.#log.read('orders', 0, this.#nextOrder, options, signal)
       if (page.entries.some(({ key }) => isAboutReading(key))) this.#isProjected = true
       this.#nextOrder = page.next
@@ -129,25 +136,23 @@ export class ControlReader {
   /**
    * The records in between are compacted away, or lost: the last request of each kind is enough.
    */
-  async #startOver(): Promise<readonly RelistAsked[]> {
+  async #startOver(take: (asked: RelistAsked) => void): Promise<void> {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)
+    for (const entry of latest) if (entry.offset >= this.#saved) this.#relistIn(entry, take)
     this.#next = end
-    return latest
-      .filter((entry) => entry.offset >= this.#saved)
-      .flatMap((entry) => this.#relistIn(entry))
   }
 
-  #relistIn(entry: Entry): readonly RelistAsked[] {
-    if (entry.value === null) return []
+  #relistIn(entry: Entry, take: (asked: RelistAsked) => void): void {
+    if (entry.value === null) return
     try {
       const control = this.#codec.decode(entry.value)
-      if (control.type !== 'Control' || control.cluster !== this.#cluster) return []
+      if (control.type !== 'Control' || control.cluster !== this.#cluster) return
       if (control.verb === 'epoch') this.#connectionAt = entry.offset
-      return control.verb === 'relist' ? [{ kind: control.kind, offset: entry.offset }] : []
+      if (control.verb === 'relist') take({ kind: control.kind, offset: entry.offset })
     } catch (error) {
       // A newer program's directive, or damage: it asks nothing of us that we could do.
-      if (error instanceof CodecError) return []
+      if (error instanceof CodecError) return
       throw error
     }
   }
@@ -156,4 +161,12 @@ export class ControlReader {
 /** By protections, rules and marks follows what is published of objects. */
 function isAboutReading(key: string): boolean {
   return key === RULE_BOOK_KEY || key === MARK_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
+}
+
+async function unlessAway(read: () => Promise<void>): Promise<void> {
+  try {
+    await read()
+  } catch (error) {
+    if (!(error instanceof LogError && error.remedy === 'retry')) throw error
+  }
 }

@@ -13,7 +13,7 @@ import type { Codec } from '../../ports/record/codec.ts'
 import { projectionDigest } from '../../ports/record/projection.ts'
 import { confirmAssignment } from './assignment.ts'
 import { Connection } from './connection.ts'
-import { ControlReader } from './control-reader.ts'
+import { ControlReader, type RelistAsked } from './control-reader.ts'
 import { within } from './deadline.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
 import { type KnownKind, kindKey } from './kind/catalog.ts'
@@ -188,6 +188,7 @@ export class Session {
       this.#every(config.touchedMs, () => this.#sendTouched()),
       this.#every(config.watermarkMs, () => this.#writeMarks(control)),
       this.#every(config.controlPollMs, (signal) => this.#heed(control, signal)),
+      this.#every(config.controlPollMs, (signal) => this.#heedOrders(control, signal)),
       this.#every(config.controlPollMs, async () => this.#reread()),
       this.#every(config.assignmentMs, (signal) => this.#confirmAssignment(signal)),
       (signal) => this.#relistInTurn(signal),
@@ -267,12 +268,17 @@ export class Session {
   /** Requests for kinds that are not known yet wait for discovery. */
   async #heed(control: ControlReader, signal: AbortSignal): Promise<void> {
     if (!this.#roster.hasAnswer) return
-    const asked = await control.poll(this.#deps.config, signal)
-    // At once: their offset may be written as read at any time from here on.
-    for (const { kind, offset } of asked) {
+    const take = ({ kind, offset }: RelistAsked): void => {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
+    await control.requests(this.#deps.config, take, signal)
     if (control.connectionAt > this.#toldAt) await this.#connection.tellAgain()
+  }
+
+  async #heedOrders(control: ControlReader, signal: AbortSignal): Promise<void> {
+    if (!this.#roster.hasAnswer) return
+    if (control.takeProjected()) await this.#endIfReprojected()
+    await control.orders(this.#deps.config, signal)
     if (control.takeProjected()) await this.#endIfReprojected()
   }
 
