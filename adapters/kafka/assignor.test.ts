@@ -164,12 +164,19 @@ test('what a member of an older version leaves out reads as empty', () => {
   const claim = { url: 'http://a', generation: 7, active: [1], standby: [] }
   deepEqual(decodeClaim(Buffer.from(JSON.stringify(claim))), { ...claim, policy: '' })
   const given = { active: [1], standby: [], owners: [] }
-  deepEqual(decodeGiven(Buffer.from(JSON.stringify(given))), { ...given, policies: [] })
+  deepEqual(decodeGiven(Buffer.from(JSON.stringify(given))), {
+    ...given,
+    policies: [],
+    members: [],
+  })
 })
 
 test('what is told arrives as it was', () => {
   const claim = { url: 'http://ä', generation: 7, policy: 'p', active: [1], standby: [2, 3] }
   deepEqual(decodeClaim(encodeClaim(claim)), claim)
-  const given: Given = { active: [1], standby: [2], owners: [['http://ä', [1]]], policies: [] }
+  const given: Given = {
+    ...{ active: [1], standby: [2], owners: [['http://ä', [1]]], policies: [] },
+    members: [{ url: 'http://ä', id: 'x' }],
+  }
   deepEqual(decodeGiven(encodeGiven(given)), given)
 })

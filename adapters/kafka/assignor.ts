@@ -11,6 +11,7 @@
  * an older version leaves out reads as empty.
  */
 import { assign, type Share } from '../../ports/share-out.ts'
+import type { Peer } from './peer.ts'
 
 /**
  * Of a member: what it was given last, and in which generation of the group; a new one has nothing.
@@ -30,6 +31,8 @@ export interface Given extends Share {
   readonly owners: readonly (readonly [url: string, partitions: readonly number[]])[]
   /** Of all members by their URL, its own too. */
   readonly policies: readonly (readonly [url: string, policy: string])[]
+  /** All members, its own too; empty where a leader of an older version shares out. */
+  readonly members: readonly Peer[]
 }
 
 /** By the members' ids. */
@@ -41,7 +44,8 @@ export function assignGroup(
   const shares = assign(formerShares(claims), partitions, standbys)
   const owners = [...shares].map(([id, { active }]) => [claims.get(id)?.url ?? '', active] as const)
   const policies = [...claims.values()].map(({ url, policy }) => [url, policy] as const)
-  return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies }]))
+  const members = [...claims].map(([id, { url }]) => ({ id, url }))
+  return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies, members }]))
 }
 
 /** Which members use which policy; empty when all that report one use the same. */
@@ -87,6 +91,6 @@ export function encodeGiven(given: Given): Buffer {
 }
 
 export function decodeGiven(bytes: Buffer): Given {
-  const { policies = [], ...given } = JSON.parse(bytes.toString()) as Given
-  return { ...given, policies }
+  const { policies = [], members = [], ...given } = JSON.parse(bytes.toString()) as Given
+  return { ...given, policies, members }
 }

@@ -108,6 +108,15 @@ export class Membership {
     }
   }
 
+  /**
+   * For a member that died: the others need not wait for the end of its session. Whether it
+   * succeeds does not matter.
+   */
+  async evict(memberId: string): Promise<void> {
+    const { groupId } = this.#options
+    await this.#broker?.leaveGroup({ groupId, memberId }).catch(() => undefined)
+  }
+
   async #loop(signal: AbortSignal): Promise<void> {
     const { clock, heartbeatMs } = this.#options
     try {
@@ -225,8 +234,7 @@ export class Membership {
    */
   async #leave(): Promise<void> {
     if (this.#memberId === '' || this.#isClosed) return
-    const { groupId } = this.#options
-    await this.#broker?.leaveGroup({ groupId, memberId: this.#memberId }).catch(() => undefined)
+    await this.evict(this.#memberId)
   }
 }
 

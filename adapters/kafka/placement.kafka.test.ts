@@ -6,6 +6,8 @@
  * same as SIGKILL, and as SIGSTOP until it wakes.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
@@ -27,6 +29,7 @@ import {
 const skip = missingKafka()
 const PARTITIONS = 8
 const SESSION_MS = 6_000
+const LONG_SESSION_MS = 600_000
 let kafka: Kafka
 let groups = 0
 
@@ -78,7 +81,7 @@ for (const standbys of [0, 1]) {
 let processes = 0
 
 class Process implements AsyncDisposable {
-  readonly url = `http://127.0.0.1:${++processes}`
+  readonly url: string
   readonly clock = new SleepingClock(systemClock())
   readonly placement: KafkaPlacement
   readonly #placed = new Map<number, Placed>()
@@ -89,7 +92,13 @@ class Process implements AsyncDisposable {
 
   readonly warnings: string[] = []
 
-  constructor(group: string, of: Kafka = kafka, sessionTimeoutMs: number = SESSION_MS) {
+  constructor(
+    group: string,
+    of: Kafka = kafka,
+    sessionTimeoutMs: number = SESSION_MS,
+    port: number = ++processes,
+  ) {
+    this.url = `http://127.0.0.1:${port}`
     const onWarning = (text: string): number => this.warnings.push(text)
     this.placement = open(group, { clock: this.clock, sessionTimeoutMs, onWarning }, of)
     this.ended = this.#take()
@@ -200,6 +209,20 @@ suite('a group', { skip: skip ?? false }, () => {
         )
       })
     }
+  })
+
+  test('gives what a process had to others once its port refuses, before its session ends', async (t) => {
+    const group = newGroup()
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await using first = new Process(group, kafka, LONG_SESSION_MS)
+    await using second = new Process(group, kafka, LONG_SESSION_MS, port)
+    await shared(first, second)
+    await once(server, 'connection')
+    second.clock.pause()
+    server.close()
+    await timed(t, 'one dies whose port refuses', first)
   })
 
   test('is left even by a process that is not in yet, since it waits for one that died', async (t) => {

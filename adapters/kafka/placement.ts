@@ -23,10 +23,14 @@ import {
 } from './assignor.ts'
 import { openLink } from './inside.ts'
 import { Membership, type Voice } from './membership.ts'
+import { PeerWatch, peerOf } from './peer.ts'
 import type { KafkaSettings } from './settings.ts'
 import { refusalOf } from './settings.ts'
 
-/** The least that brokers allow by default: this soon is a process that died replaced. */
+/**
+ * The least that brokers allow by default: this soon is a process replaced that died with its
+ * machine, or hangs; sooner where its port refuses (peer.ts).
+ */
 const SESSION_TIMEOUT_MS = 6_000
 /** Also how soon a process notices that another one joined or left. */
 const HEARTBEAT_MS = 500
@@ -121,6 +125,7 @@ class GroupPlacement implements KafkaPlacement {
     const { policy = '' } = this.#options
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS, heartbeatMs = HEARTBEAT_MS } = this.#options
     const groupId = `${settings.application}.${group}`
+    const peers = new PeerWatch(heartbeatMs)
     let claim: Claim = { url, generation: -1, policy, ...NOTHING }
     const voice: Voice = {
       claim: () => encodeClaim(claim),
@@ -131,7 +136,8 @@ class GroupPlacement implements KafkaPlacement {
       },
       given: (bytes, generation) => {
         const given = decodeGiven(bytes)
-        const { active, standby, owners } = given
+        const { active, standby, owners, members } = given
+        peers.watch(peerOf(url, members))
         claim = { url, generation, policy, active, standby }
         const former = this.#differing
         this.#differing = differingPolicies(given)
@@ -151,7 +157,8 @@ class GroupPlacement implements KafkaPlacement {
     try {
       const membership = new Membership(calls, voice)
       this.#membership = membership
-      await membership.run(signal)
+      const watched = this.#watch(peers, membership, heartbeatMs, signal)
+      await Promise.all([membership.run(signal), watched])
       holdings.end()
     } catch (error) {
       holdings.fail(error)
@@ -160,6 +167,22 @@ class GroupPlacement implements KafkaPlacement {
       revoke()
       this.#owners = new Map()
       this.#differing = ''
+    }
+  }
+
+  async #watch(
+    peers: PeerWatch,
+    membership: Membership,
+    everyMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, onWarning } = this.#options
+    while (!signal.aborted) {
+      await clock.sleep(everyMs, signal)
+      const gone = signal.aborted ? undefined : await peers.look()
+      if (gone === undefined) continue
+      onWarning?.(`${gone.url} no longer listens: its partitions are given to others`)
+      await membership.evict(gone.id)
     }
   }
 
