@@ -50,7 +50,7 @@ function statusOf(facts: ClusterFacts, rule: RuleUnused, object: ObjectMeta): Us
     const usage = facts.usage(place)
     return usage === undefined ? [] : { place, usage }
   })
-  const thereAt = facts.usage(object)?.thereAt ?? 0
+  const thereAt = Math.max(0, ...usages.map(({ usage }) => usage.thereAt))
   const used = usages.find(({ usage }) => usage.users > 0)
   if (used !== undefined) return usedBy(used)
   const followed = followedSince(facts, rule, object)

@@ -9,9 +9,11 @@
  * Not here: the table (core/model/use/use-table.ts).
  */
 import type { GroupKind } from '../../core/model/object.ts'
+import { POD_USES } from '../../core/model/use/pod-use.ts'
 import { isSameKind, nameOf, type RuleUnused, type Use } from '../../core/model/use/use.ts'
+import { USE_EXCEPTIONS } from '../../core/model/use/use-exception.ts'
 import { readUsePath } from '../../core/model/use/use-path.ts'
-import { POD_USES, USE_EXCEPTIONS, USE_TABLE } from '../../core/model/use/use-table.ts'
+import { USE_TABLE } from '../../core/model/use/use-table.ts'
 import { waitMs } from './rule-case.ts'
 import { KIND } from './rule-kind.ts'
 import { type Mapping, mapping } from './rule-term.ts'

@@ -112,9 +112,17 @@ export function placesIn(
 
 /** As `placesIn` reads it. `namespace` undefined: that of the user. */
 export function textOfName(name: string, namespace?: string): string {
-  const written = encodeURIComponent(name.toWellFormed())
+  const written = encodeURIComponent(name)
   return namespace === undefined ? written : `${encodeURIComponent(namespace)}/${written}`
 }
+
+/** A name as a place has it, whatever is in it: a `*` in it is no other name's. */
+export function literalName(name: string): string {
+  return name.slice(0, MOST_NAME).toWellFormed().replaceAll(ANY, '%2A')
+}
+
+/** A longer one has no object, or (a Role) is as one with which it agrees so far. */
+const MOST_NAME = 253
 
 /** By which an object may be used, the ones that name it first. */
 export function placesOfUsed({ group, kind, namespace, name }: UsedPlace): readonly UsedPlace[] {
@@ -124,9 +132,10 @@ export function placesOfUsed({ group, kind, namespace, name }: UsedPlace): reado
     namespace: within,
     name: by,
   })
-  const numbered = /^(.+)-\d+$/.exec(name)?.[1]
+  const own = literalName(name)
+  const numbered = /^(.+)-\d+$/.exec(own)?.[1]
   const claims = numbered === undefined ? [] : [at(namespace, `${numbered}-${ANY}`)]
-  return [at(namespace, name), ...claims, at(ANY, name), at(namespace, ANY), at(ANY, ANY)]
+  return [at(namespace, own), ...claims, at(ANY, own), at(namespace, ANY), at(ANY, ANY)]
 }
 
 /** It says no name, so whether an object is among those is not known. */

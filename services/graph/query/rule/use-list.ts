@@ -44,7 +44,7 @@ export async function usesOf(view: View, object: Named, sight: Sight): Promise<U
     const uid = facts.usage(place)?.objects[0] ?? null
     return { ...named(place), uid, since: since || null }
   })
-  const usage = facts.usage(object)
+  const usage = facts.usage(places[0] ?? object)
   const isSeen = sight.isWhole && usage !== undefined && usage.last !== ''
   const unread = places
     .filter(isAny)
