@@ -58,8 +58,8 @@ export function watchedAt({ pulses }: ClusterState, about: GroupKind): number | 
  * from before, while discovery does not answer for it.
  */
 export function isMissing(kind: Kind | undefined, about: GroupKind, state: ClusterState): boolean {
-  const isTold = watchedAt(state, about) !== undefined || state.pulses.length === 0
-  return isSynced(kind, state) && !isTold
+  const isReported = watchedAt(state, about) !== undefined || state.pulses.length === 0
+  return isSynced(kind, state) && !isReported
 }
 
 /** Its watch showed life so lately that nothing was missed but what happens just now. */

@@ -273,8 +273,8 @@ export class World {
     const about = short.replace('-', '')
     const facts = factsOf(this.folder.graph, cluster)
     const watched = Object.keys(KINDS).filter((each) => isMonitored(facts.kind(groupKindOf(each))))
-    const told = short === '' ? [] : watched.filter((each) => `-${each}` !== short)
-    const kinds = told.map((each) => {
+    const reported = short === '' ? [] : watched.filter((each) => `-${each}` !== short)
+    const kinds = reported.map((each) => {
       return { ...groupKindOf(each), ageMs: each === about ? silentSeconds * 1000 : 0 }
     })
     return { type: 'Heartbeat', cluster, epoch, kinds }
