@@ -4,6 +4,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupKind } from '../../core/model/object.ts'
+import { ADD_ON_USES } from '../../core/model/use/add-on-use.ts'
 import { POD_SPECS } from '../../core/model/use/pod-use.ts'
 import {
   placesIn,
@@ -612,12 +613,144 @@ const CASES: readonly Case[] = [
   ),
 ]
 
+/** Of add-ons: what stands in the specification of each such kind, and what that uses. */
+const ADD_ONS: readonly (readonly [string, string, object, readonly string[]])[] = [
+  [
+    'Prometheus PrometheusAgent Alertmanager',
+    'monitoring.coreos.com',
+    {
+      ...{ secrets: ['a'], configMaps: ['b', 'c'], serviceAccountName: 'robot' },
+      remoteWrite: [{ basicAuth: { password: { name: 'login', key: 'k' } } }],
+    },
+    [
+      ...['ConfigMap ns/b', 'ConfigMap ns/c', 'ConfigMap ns/login'],
+      ...['Secret ns/a', 'Secret ns/login', 'ServiceAccount ns/robot'],
+    ],
+  ],
+  [
+    'HelmRelease',
+    'helm.toolkit.fluxcd.io',
+    {
+      serviceAccountName: 'robot',
+      kubeConfig: { secretRef: { name: 'kube' }, configMapRef: { name: 'kube' } },
+      valuesFrom: [
+        { kind: 'Secret', name: 'a' },
+        { kind: 'ConfigMap', name: 'b' },
+      ],
+      values: { name: 'no-name' },
+    },
+    [
+      ...['ConfigMap ns/b', 'ConfigMap ns/kube', 'Secret ns/a', 'Secret ns/kube'],
+      'ServiceAccount ns/robot',
+    ],
+  ],
+  [
+    'ClusterSecretStore',
+    'external-secrets.io',
+    {
+      provider: {
+        aws: { auth: { jwt: { serviceAccountRef: inPlace('robot') } } },
+        vault: { auth: { tokenSecretRef: inPlace('token') } },
+      },
+    },
+    [
+      ...['ConfigMap other/robot', 'ConfigMap other/token'],
+      ...['Secret other/robot', 'Secret other/token', 'ServiceAccount other/robot'],
+    ],
+  ],
+  [
+    'VirtualMachine VirtualMachineInstance',
+    'kubevirt.io',
+    {
+      template: {
+        spec: {
+          volumes: [
+            { persistentVolumeClaim: { claimName: 'data' } },
+            { dataVolume: { name: 'disk' } },
+            { secret: { secretName: 'a' } },
+            { cloudInitNoCloud: { secretRef: { name: 'init' } } },
+          ],
+        },
+      },
+    },
+    [
+      ...['ConfigMap ns/disk', 'ConfigMap ns/init'],
+      ...['PersistentVolumeClaim ns/data', 'PersistentVolumeClaim ns/disk'],
+      ...['Secret ns/a', 'Secret ns/disk', 'Secret ns/init'],
+    ],
+  ],
+  [
+    'Cluster',
+    'postgresql.cnpg.io',
+    {
+      superuserSecret: { name: 'admin' },
+      certificates: {
+        ...{ serverCASecret: 'a', serverTLSSecret: 'b' },
+        ...{ clientCASecret: 'c', replicationTLSSecret: 'd' },
+      },
+    },
+    ['ConfigMap ns/admin', ...['a', 'admin', 'b', 'c', 'd'].map((name) => `Secret ns/${name}`)],
+  ],
+  ...['traefik.io', 'traefik.containo.us'].map(
+    (group) =>
+      [
+        'IngressRoute IngressRouteTCP Middleware TLSStore TLSOption ServersTransport ServersTransportTCP',
+        group,
+        {
+          tls: { secretName: 'a' },
+          basicAuth: { secret: 'b' },
+          forwardAuth: { tls: { caSecret: 'c', certSecret: 'd' } },
+          clientAuth: { secretNames: ['e'] },
+          ...{ rootCAsSecrets: ['f'], certificatesSecrets: ['g'] },
+          rootCAs: [{ configMap: 'h' }],
+        },
+        ['ConfigMap ns/h', ...[...'abcdefg'].map((name) => `Secret ns/${name}`)],
+      ] as const,
+  ),
+  [
+    'Gateway DestinationRule',
+    'networking.istio.io',
+    { servers: [{ tls: { mode: 'MUTUAL', credentialName: 'tls' } }] },
+    ['Secret */tls', 'Secret */tls-cacert'],
+  ],
+  [
+    'HTTPProxy',
+    'projectcontour.io',
+    {
+      virtualhost: {
+        tls: { secretName: 'other/tls', clientValidation: { caSecret: 'ca' } },
+      },
+    },
+    ['Secret ns/ca', 'Secret other/tls'],
+  ],
+]
+
+const ADD_ON_CASES = ADD_ONS.flatMap(([kinds, group, spec, expected]) => {
+  return kinds.split(' ').map((kind): Case => [`${kind}.${group}`, 'ns', { spec }, expected])
+})
+
+/** Of most no more is known than that they name objects of theirs by `name`. */
+const BY_NAME = {
+  auth: [{ secretRef: { name: 'named', key: 'k' } }],
+  ...{ serviceAccountName: 'robot', serviceAccountRef: { name: 'other-robot' } },
+}
+
+for (const { group, kind } of ADD_ON_USES[0]?.users ?? []) {
+  test(`a ${kind}.${group} uses what it names at any depth`, () => {
+    deepEqual(usesOf({ group, kind }, { spec: BY_NAME } as unknown as Json), [
+      ...['ConfigMap ns/named', 'ConfigMap ns/other-robot'],
+      ...['Secret ns/named', 'Secret ns/other-robot'],
+      ...['ServiceAccount ns/other-robot', 'ServiceAccount ns/robot'],
+    ])
+  })
+}
+
 function kindOf(text: string): GroupKind {
   const [kind = '', ...group] = text.split('.')
   return { group: group.join('.'), kind }
 }
 
-for (const [kind, namespace, raw, expected] of CASES) {
+for (const [kind, namespace, raw, expected] of [...CASES, ...ADD_ON_CASES]) {
   test(`a ${kind} uses ${expected.join(', ') || 'nothing'}`, () => {
     const uses = usesOf(kindOf(kind), raw as Json, namespace)
     deepEqual(
@@ -635,7 +768,10 @@ test('no row of the table is without a manifest', () => {
   for (const { kind, group, at } of POD_SPECS) {
     add(group === '' ? kind : `${kind}.${group}`, within(at, POD_SPEC))
   }
-  for (const [kind, , raw] of CASES) add(kind, raw as Json)
+  for (const [kind, , raw] of [...CASES, ...ADD_ON_CASES]) add(kind, raw as Json)
+  for (const { kind, group } of ADD_ON_USES[0]?.users ?? []) {
+    add(`${kind}.${group}`, { spec: BY_NAME } as unknown as Json)
+  }
   for (const { used, users, paths } of USE_TABLE) {
     for (const { group, kind, at } of users) {
       const own = manifests.get(group === '' ? kind : `${kind}.${group}`) ?? []

@@ -89,8 +89,9 @@ function placeOf(raw: Json, parent: Json, path: UsePath, given: unknown): string
   const { name, namespace } = place
   if (namespace !== undefined && typeof namespace !== 'string') return anyBy(path)
   if (path.isTemplate && `${name} ${namespace}`.includes('$')) return ANY_TEXT
-  const within = namespace === undefined ? undefined : literalName(namespace)
-  return textOfName(formed(raw, path, literalName(name)), within)
+  const used = formed(raw, path, literalName(name))
+  if (path.namespace.type === 'any') return textOfName(used, ANY)
+  return textOfName(used, namespace === undefined ? undefined : literalName(namespace))
 }
 
 interface GivenPlace {
@@ -102,6 +103,7 @@ interface GivenPlace {
 function placeIn(parent: Json, { namespace }: UsePath, given: string): GivenPlace | undefined {
   switch (namespace.type) {
     case 'own':
+    case 'any':
       return { name: given, namespace: undefined }
     case 'beside':
       return { name: given, namespace: own(parent, namespace.key) || undefined }

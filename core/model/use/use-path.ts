@@ -5,7 +5,8 @@
  * - `[]`: each element. `[KEY=VALUE]`: each element, or the mapping itself, with that value.
  * - `**`: each mapping at any depth.
  * - `@KEY` at the end: beside the name, the namespace. `@/`: the text is NAMESPACE/NAME, or a name.
- *   `@PREFIX:`: the text is PREFIX:NAMESPACE:NAME, and any other names nothing.
+ *   `@*`: in whatever namespace. `@PREFIX:`: the text is PREFIX:NAMESPACE:NAME, and any other names
+ *   nothing.
  * - `=NAME`: where there is none, that name.
  * - `>FORM`: the name is that text, `{}` being what was read and `{name}` the user's own name.
  * - `$`: a text with a `$` is a template, by which any name may be made.
@@ -30,7 +31,7 @@ export type UseStep =
 
 /** `own`: it is that of the user. */
 export type NamespaceAt =
-  | { readonly type: 'own' | 'slash' }
+  | { readonly type: 'own' | 'slash' | 'any' }
   | { readonly type: 'beside'; readonly key: string }
   | { readonly type: 'prefix'; readonly prefix: string }
 
@@ -39,7 +40,7 @@ const MOST_STEPS = 24
 const STEP =
   /^(?:\.?([A-Za-z][\w-]*)|\["([\w./-]+)"\]|(\[\])|\[([A-Za-z]\w*)=([\w.-]+)\]|\.?(\*\*)(?=\.))/
 const WHOLE =
-  /^((?:\[[^\]]*\]|[^@=>$[])+)(?:@([\w./:-]+))?(?:=([a-z0-9.-]+))?(?:>([\w{}*.-]+))?(\$)?$/
+  /^((?:\[[^\]]*\]|[^@=>$[])+)(?:@([\w./:-]+|\*))?(?:=([a-z0-9.-]+))?(?:>([\w{}*.-]+))?(\$)?$/
 
 /** Undefined for a text that is no path. */
 export function readUsePath(text: string): UsePath | undefined {
@@ -72,5 +73,6 @@ function stepsOf(path: string): UseStep[] {
 function namespaceAt(text: string): NamespaceAt {
   if (text === '') return { type: 'own' }
   if (text === '/') return { type: 'slash' }
+  if (text === '*') return { type: 'any' }
   return text.endsWith(':') ? { type: 'prefix', prefix: text } : { type: 'beside', key: text }
 }

@@ -8,6 +8,7 @@
  * that select objects, as aggregated ClusterRoles have them; groups of ServiceAccounts, which name
  * none of them.
  */
+import { ADD_ON_USES } from './add-on-use.ts'
 import { POD_SPECS, POD_USES } from './pod-use.ts'
 import { ROUTE_USES } from './route-use.ts'
 import type { Use } from './use.ts'
@@ -66,4 +67,5 @@ export const USE_TABLE: readonly Use[] = [
   })),
   ...VOLUME_USES,
   ...ROUTE_USES,
+  ...ADD_ON_USES,
 ]
