@@ -116,12 +116,16 @@ export function textOfName(name: string, namespace?: string): string {
   return namespace === undefined ? written : `${encodeURIComponent(namespace)}/${written}`
 }
 
-/** A name as a place has it, whatever is in it: a `*` in it is no other name's. */
+/**
+ * A name as a place has it: what no object can be called, but perhaps a Role, is a digest. So a `*`
+ * in it is no other name's, and no name takes the room of others.
+ */
 export function literalName(name: string): string {
-  return name.slice(0, MOST_NAME).toWellFormed().replaceAll(ANY, '%2A')
+  const isPlain = NAME.test(name) && encodeURIComponent(name).length <= MOST_NAME
+  return isPlain ? name : `%${hash64(name)}`
 }
 
-/** A longer one has no object, or (a Role) is as one with which it agrees so far. */
+const NAME = /^[\w.:-]+$/
 const MOST_NAME = 253
 
 /** By which an object may be used, the ones that name it first. */
