@@ -963,7 +963,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...{ table: text, kinds: list(record(groupKind)), lostAt: offset },
     used: list(record<FollowedUse>({ ...groupKind, table: text, since: number })),
   },
-  UseKind: { table: text, since: number, silentAt: number },
+  UseKind: { table: text, since: number, silentAt: number, missingAt: number },
   Uses: { places: list(text) },
   Usage: {
     ...{ objects: list(text), thereAt: number, users: number },

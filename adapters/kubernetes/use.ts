@@ -1,14 +1,15 @@
 /**
  * Reads from an object the names of those that it uses, and nothing else of it.
  *
- * What must stay true: unknown is never unused. What is no name where one should be, or has to be
- * made by a template, may be any; names that are too long together are any.
+ * What must stay true: unknown is never unused. What is no text where a name should be, or has to
+ * be made by a template, may be any; names that are too long together are any. Any other text is a
+ * name as it stands, and no wildcard: no tenant can make what others use unknown by one.
  *
  * Not here: which names are read (core/model/use/use-table.ts), what a text of them means (use.ts
  * there).
  */
 import type { Pair } from '../../core/model/object.ts'
-import { ANY, textOfName, type UseRead } from '../../core/model/use/use.ts'
+import { ANY, literalName, textOfName, type UseRead } from '../../core/model/use/use.ts'
 import { readUsePath, type UsePath, type UseStep } from '../../core/model/use/use-path.ts'
 import { isJson, type Json } from './json.ts'
 
@@ -19,44 +20,60 @@ export function readUses(raw: Json, uses: readonly UseRead[], room: number): rea
     const names = [...new Set(paths.flatMap((path) => namesAt(raw, path)))].sort()
     const value = names.includes(ANY_TEXT) ? ANY_TEXT : names.join(',')
     const more = value.length - ANY_TEXT.length
-    if (more > left) return { key, value: paths.some(mayReach) ? ANY_TEXT : ANY }
+    if (more > left) return { key, value: names.some(isElsewhere) ? ANY_TEXT : ANY }
     left -= Math.max(0, more)
     return { key, value }
   })
 }
 
-/** Names of other namespaces, too. */
-function mayReach(path: string): boolean {
-  return path.includes('@')
+/** A slash in a name is written otherwise. */
+function isElsewhere(name: string): boolean {
+  return name.includes('/')
 }
 
 /** In whatever namespace. */
 const ANY_TEXT = `${ANY}/${ANY}`
-/** Of a name, or of a namespace. */
-const MOST_LENGTH = 253
 
 function namesAt(raw: Json, text: string): readonly string[] {
   const path = pathOf(text)
   if (path === undefined) return [ANY_TEXT]
   return found([raw], path.steps).flatMap((parent) => {
     if (parent === undefined || parent === null) return []
-    if (!isJson(parent)) return [ANY_TEXT]
-    const name = own(parent, path.name) ?? ''
-    if (typeof name !== 'string') return [ANY_TEXT]
-    const given = name === '' ? path.otherwise : name
-    return given === '' ? [] : [placeOf(raw, parent, path, given)]
+    if (!isJson(parent)) return [anyBy(path)]
+    const value = own(parent, path.name) ?? ''
+    const names: readonly unknown[] = Array.isArray(value) ? value : [value]
+    return names.flatMap((name) => {
+      const given = name === '' ? path.otherwise : name
+      return given === '' ? [] : (placeOf(raw, parent, path, given) ?? [])
+    })
   })
+}
+
+/** Of the namespaces that such a path may name. */
+function anyBy({ namespace }: UsePath): string {
+  return namespace.type === 'own' ? ANY : ANY_TEXT
 }
 
 /** What a list is not, where a path goes into each of its elements, is kept: it is no mapping. */
 function found(values: readonly unknown[], steps: readonly UseStep[]): readonly unknown[] {
   return steps.reduce<readonly unknown[]>(
-    (all, step) => all.flatMap((each) => next(each, step)),
+    (all, step) => (step.type === 'below' ? below(all) : all.flatMap((each) => next(each, step))),
     values,
   )
 }
 
-function next(value: unknown, step: UseStep): readonly unknown[] {
+/** All mappings in them, and they themselves. */
+function below(values: readonly unknown[]): readonly Json[] {
+  const [mappings, open]: [Json[], unknown[]] = [[], [...values]]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (isJson(value)) mappings.push(value)
+    if (typeof value === 'object' && value !== null) open.push(...Object.values(value))
+  }
+  return mappings
+}
+
+function next(value: unknown, step: Exclude<UseStep, { type: 'below' }>): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (step.type === 'field') return isJson(value) ? [own(value, step.name)] : [value]
   const elements = Array.isArray(value) ? value : [value]
@@ -64,27 +81,51 @@ function next(value: unknown, step: UseStep): readonly unknown[] {
   return elements.filter((each) => !isJson(each) || own(each, step.name) === step.value)
 }
 
-function placeOf(raw: Json, parent: Json, path: UsePath, given: string): string {
-  const [before = '', after] = given.split('/')
-  const name = after ?? before
-  const within = after === undefined ? own(parent, path.namespaceKey) : before
-  const namespace = within === '' || within === null ? undefined : within
-  if (!isName(name) || (namespace !== undefined && !isName(namespace))) return ANY_TEXT
-  return textOfName(formed(raw, path, name), namespace)
+/** Undefined: it names none of these. */
+function placeOf(raw: Json, parent: Json, path: UsePath, given: unknown): string | undefined {
+  if (typeof given !== 'string') return anyBy(path)
+  const place = placeIn(parent, path, given)
+  if (place === undefined || place.name === '') return undefined
+  const { name, namespace } = place
+  if (namespace !== undefined && typeof namespace !== 'string') return anyBy(path)
+  if (path.isTemplate && `${name} ${namespace}`.includes('$')) return ANY_TEXT
+  const used = formed(raw, path, literalName(name))
+  if (path.namespace.type === 'any') return textOfName(used, ANY)
+  return textOfName(used, namespace === undefined ? undefined : literalName(namespace))
+}
+
+interface GivenPlace {
+  readonly name: string
+  /** Undefined: that of the user. */
+  readonly namespace: unknown
+}
+
+function placeIn(parent: Json, { namespace }: UsePath, given: string): GivenPlace | undefined {
+  switch (namespace.type) {
+    case 'own':
+    case 'any':
+      return { name: given, namespace: undefined }
+    case 'beside':
+      return { name: given, namespace: own(parent, namespace.key) || undefined }
+    case 'slash': {
+      const [before = '', ...after] = given.split('/')
+      return after.length === 0
+        ? { name: before, namespace: undefined }
+        : { name: after.join('/'), namespace: before }
+    }
+    case 'prefix': {
+      if (!given.startsWith(namespace.prefix)) return undefined
+      const [within, ...name] = given.slice(namespace.prefix.length).split(':')
+      return { name: name.join(':'), namespace: within }
+    }
+  }
 }
 
 function formed(raw: Json, { form }: UsePath, name: string): string {
   if (form === '') return name
   const metadata = raw['metadata']
   const user = isJson(metadata) ? metadata['name'] : undefined
-  return form.replaceAll('{name}', `${user}`).replaceAll('{}', name)
-}
-
-/** A template, such as `${pvc.name}`, is none. */
-function isName(value: unknown): value is string {
-  return (
-    typeof value === 'string' && value !== '' && value.length <= MOST_LENGTH && !value.includes('$')
-  )
+  return form.replaceAll('{name}', () => `${user}`).replaceAll('{}', () => name)
 }
 
 function own(value: Json, name: string): unknown {

@@ -39,7 +39,7 @@ export function addTree(program: Command): void {
       'what tools mark as managed by it (Argo CD, Flux, Helm, …), in all clusters',
     )
     .option('--limit <n>', 'objects that --across lists; all are counted', '500')
-    .option('--uses', 'and which objects use it, and which it uses')
+    .option('--uses', 'and which objects use it, and which it uses (takes a rule with unused)')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {

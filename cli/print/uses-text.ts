@@ -6,11 +6,12 @@ import { countOf, objectName } from './word.ts'
 /** Empty where it was not asked for. */
 export function usesText(uses: Tree['uses']): string {
   if (uses === null) return ''
-  const { users, hidden, unread, isCut, lastUsedAt, lastUser } = uses
+  const { isFollowed, users, hidden, unread, isCut, lastUsedAt, lastUser } = uses
   const ended = lastUsedAt === null ? 'no use was seen to end' : `last use ended ${lastUsedAt}`
   const last =
     lastUser === null || lastUsedAt === null ? ended : `${ended} (${lastUser} came or left last)`
-  const used = users.length === 0 ? [`Used by nothing that is known; ${last}`] : ['Used by:']
+  const none = isFollowed ? `Used by nothing that is known; ${last}` : NOT_FOLLOWED
+  const used = users.length === 0 ? [none] : ['Used by:']
   const more = [
     ...(unread === 0
       ? []
@@ -23,6 +24,9 @@ export function usesText(uses: Tree['uses']): string {
     .map((line) => `${lineOf(line)}\n`)
     .join('')
 }
+
+const NOT_FOLLOWED =
+  'What uses it is not followed: add a rule with unused about its kind to the config, in dry run (docs/operate/unused.md)'
 
 type Other = NonNullable<Tree['uses']>['uses'][number]
 

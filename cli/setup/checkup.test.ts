@@ -4,11 +4,13 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { compileExpression } from '../../adapters/cel/compile.ts'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import { ApiServer } from '../../adapters/memory/api-server.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import type { Exchange, ExchangeRequest } from '../../ports/exchange.ts'
+import { rulesOf } from '../../ports/rule/rule-config.ts'
 import { answered } from '../../testing/rig/watcher-rig.ts'
 import { seeded } from '../../testing/seeded.ts'
 import { type Checked, checkCluster } from './checkup.ts'
@@ -93,6 +95,29 @@ test('a kind that is listed and not watched is amiss', async () => {
     state: 'failed',
     text: `${HEAD}odds.x.io: its lists have no resourceVersion`,
   })
+})
+
+test('a kind that may use what a rule calls unused is to be watched, if it is served', async () => {
+  const rules = rulesOf(
+    [{ builtin: 'unused', match: { kinds: ['Role.rbac.authorization.k8s.io'] } }],
+    'f',
+    compileExpression,
+  )
+  const watched = ['roles', 'rolebindings'].map((resource) => {
+    return { resource, group: 'rbac.authorization.k8s.io' }
+  })
+  const ofRule = async (kinds: Checked['kinds']): Promise<readonly Finding[]> => {
+    return (await findings({ rules, kinds })).filter(({ text }) => text.includes('rule unused'))
+  }
+  const [one, ...others] = await ofRule(watched.slice(0, 1))
+  deepEqual(others, [])
+  equal(one?.state, 'warning')
+  match(
+    one?.text ?? '',
+    /RoleBinding\.rbac\.\S*( \S+)*: not watched, and may use what the rule is about/,
+  )
+  const [rest] = await ofRule(watched)
+  match(rest?.text ?? '', /rule unused: ValidatingAdmissionPolicyBinding\.admission/)
 })
 
 /** An account without any right: who the cluster is, it may not read either. */

@@ -7,7 +7,9 @@
  * Not here: get, list, watch, delete and patch of each kind (checkup.ts); what the account of one
  * policy may do, which its condition `Permitted` says.
  */
+import type { GroupKind } from '../../core/model/object.ts'
 import { besideOf, type Rule } from '../../core/model/rule/rule.ts'
+import { isSameKind, usersOf } from '../../core/model/use/use.ts'
 import type { Cluster, DiscoveredKind, Resource } from '../../ports/cluster.ts'
 import { POLICY_GROUP, POLICY_RESOURCES, POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
 import { kindText } from '../../ports/rule/rule-kind.ts'
@@ -37,19 +39,32 @@ export async function checkRules(
   ]
 }
 
-function unwatched(cluster: string, { rules, watched, service }: RuleChecks): Finding[] {
+function unwatched(cluster: string, { rules, served, watched, service }: RuleChecks): Finding[] {
   if (service === 'reaper') return []
   return rules.flatMap((rule) => {
     const beside = besideOf(rule)
-    const kinds = [...rule.match.kinds, ...(beside === null ? [] : [beside])]
-    const missing = kinds.filter(
-      (each) => !watched.some(({ kind, group }) => kind === each.kind && group === each.group),
-    )
-    if (missing.length === 0) return []
-    const what = missing.map(kindText).join(', ')
-    const text = `${cluster}: rule ${rule.name}: ${what}: not watched, so it decides about none of that: add to kinds, or take the rule out`
-    return [{ state: 'warning', text }]
+    const about = [...rule.match.kinds, ...(beside === null ? [] : [beside])]
+    // What is not served uses nothing.
+    const users = usersOf(rule.unused === null ? [] : [rule.unused])
+    const findings: readonly (readonly [readonly GroupKind[], string])[] = [
+      [about, 'so it decides about none of that'],
+      [
+        users.filter((each) => isOneOf(each, served)),
+        'and may use what the rule is about, so it deletes nothing',
+      ],
+    ]
+    return findings.flatMap(([kinds, so]): Finding[] => {
+      const missing = kinds.filter((each) => !isOneOf(each, watched))
+      if (missing.length === 0) return []
+      const what = missing.map(kindText).join(', ')
+      const text = `${cluster}: rule ${rule.name}: ${what}: not watched, ${so}: add to kinds, or take the rule out`
+      return [{ state: 'warning', text }]
+    })
   })
+}
+
+function isOneOf(kind: GroupKind, all: readonly GroupKind[]): boolean {
+  return all.some((each) => isSameKind(each, kind))
 }
 
 async function checkStatus(

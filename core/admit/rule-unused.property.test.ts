@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { check } from '../../testing/model/state-check.ts'
 import { World } from '../../testing/model/story.ts'
 import { factsOf } from '../graph/facts.ts'
-import { isSynced, kindStatus } from '../graph/kind-status.ts'
+import { isFresh, isMissing, isSynced, kindStatus } from '../graph/kind-status.ts'
 import { unsureBecause } from '../judge/condition.ts'
 import { relistsAwaited } from '../judge.ts'
 import type { Node } from '../model/node.ts'
@@ -43,6 +43,7 @@ const steps = [
   { weight: 3, arbitrary: fc.constantFrom('relist pod', 'relist rs', 'open pod', 'finish') },
   { weight: 9, arbitrary: fc.constantFrom('beat 1', 'beat 60', 'beat 110') },
   { weight: 2, arbitrary: fc.constantFrom('beat 300 pod 300', 'beat 900 pod 900', 'beat 9 pod 0') },
+  { weight: 2, arbitrary: fc.constantFrom('beat 110 pod 110', 'beat 110 -pod', 'beat 200 -pod') },
   { weight: 1, arbitrary: fc.constantFrom(`rule ${RULE}`, `rule ${RULE} no-label:x`) },
   { weight: 1, arbitrary: fc.constantFrom('rule more secret 0 unused:9', 'rule free cm 99999999') },
   { weight: 1, arbitrary: fc.constantFrom('rollback', 'unserve pod', 'serve pod') },
@@ -80,6 +81,8 @@ class Model {
   /** When a use may last have been missed. */
   #blindAt = 0
   readonly #silentAt = new Map<string, number>()
+  /** Since when heartbeats lack a kind that is listed. */
+  readonly #missingAt = new Map<string, number>()
   readonly #thereAt = new Map<string, number>()
   #due: readonly string[] = []
   #isAsked = false
@@ -109,7 +112,7 @@ class Model {
     if (isAfterSilence || !this.#isAsked || this.#isBlind()) this.#blindAt = now
     if (isAfterSilence) this.#silentAt.delete(listed)
     const { isAsked } = this.#facts()
-    if (!isAsked) this.#silentAt.clear()
+    if (!isAsked) for (const each of [this.#silentAt, this.#missingAt]) each.clear()
     this.#isAsked = isAsked
     for (const name of this.due) if (!this.#due.includes(name)) this.#checkDue(name, line)
     const deleted = answers.flatMap(
@@ -132,6 +135,11 @@ class Model {
     // Perhaps a list is to follow.
     const silentAt = Math.max(0, ...this.#silentAt.values())
     ok(silentAt === 0 || this.#world.now >= silentAt + 600_000, `${line}: just after a silence`)
+    const { state, kind } = this.#facts()
+    const hung = Object.values(USERS).filter((each) => {
+      return state !== undefined && isSynced(kind(each), state) && !isFresh(state, each)
+    })
+    deepEqual(hung, [], `${line}: no sign of life`)
   }
 
   /** About which a rule has decided so, and no doubt holds it. */
@@ -191,7 +199,10 @@ class Model {
     for (const [short, each] of Object.entries(USERS)) {
       const now = this.#world.now
       const status = kindStatus(kind(each), each, { ...state, now }).type
-      if (status === 'silent') this.#silentAt.set(short, now)
+      const missingAt = this.#missingAt.get(short) ?? now
+      if (status === 'silent' || now > missingAt + 180_000) this.#silentAt.set(short, now)
+      if (isMissing(kind(each), each, state)) this.#missingAt.set(short, missingAt)
+      else this.#missingAt.delete(short)
     }
   }
 

@@ -7,7 +7,7 @@
  *
  * Not here: ambiguous kinds, which have a field of their own (`Kind.ambiguous`).
  */
-import { KIND_PATIENCE_MS, KIND_SILENT_MS } from '../model/constant.ts'
+import { KIND_FRESH_MS, KIND_PATIENCE_MS, KIND_SILENT_MS } from '../model/constant.ts'
 import type { GroupKind } from '../model/object.ts'
 import type { ClusterState, Kind } from '../model/state.ts'
 
@@ -51,6 +51,22 @@ export function kindStatus(
 /** Log time at which its watch last delivered anything, or a sign of life. */
 export function watchedAt({ pulses }: ClusterState, about: GroupKind): number | undefined {
   return pulses.find(({ group, kind }) => group === about.group && kind === about.kind)?.aliveAt
+}
+
+/**
+ * Heartbeats say of each monitor when it showed life. One that they lack has none: it may be listed
+ * from before, while discovery does not answer for it.
+ */
+export function isMissing(kind: Kind | undefined, about: GroupKind, state: ClusterState): boolean {
+  const isReported = watchedAt(state, about) !== undefined || state.pulses.length === 0
+  return isSynced(kind, state) && !isReported
+}
+
+/** Its watch showed life so lately that nothing was missed but what happens just now. */
+export function isFresh(state: ClusterState, about: GroupKind): boolean {
+  if (state.pulses.length === 0) return true
+  const aliveAt = watchedAt(state, about)
+  return aliveAt !== undefined && state.now <= aliveAt + KIND_FRESH_MS
 }
 
 /** A monitor follows it: events of its objects will be published. */

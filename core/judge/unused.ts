@@ -8,9 +8,9 @@
  * Not here: who uses what (graph/rule/use-index.ts), breaks of watches (observe/use-watch.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
-import { kindStatus } from '../graph/kind-status.ts'
+import { isFresh, kindStatus } from '../graph/kind-status.ts'
 import { useWait } from '../graph/rule/use-index.ts'
-import { SILENCE_CLEARED_MS } from '../model/constant.ts'
+import { KIND_FRESH_MS, SILENCE_CLEARED_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
 import type { ClusterState, Usage, UseKind, Using } from '../model/state.ts'
@@ -50,7 +50,7 @@ function statusOf(facts: ClusterFacts, rule: RuleUnused, object: ObjectMeta): Us
     const usage = facts.usage(place)
     return usage === undefined ? [] : { place, usage }
   })
-  const thereAt = facts.usage(object)?.thereAt ?? 0
+  const thereAt = Math.max(0, ...usages.map(({ usage }) => usage.thereAt))
   const used = usages.find(({ usage }) => usage.users > 0)
   if (used !== undefined) return usedBy(used)
   const followed = followedSince(facts, rule, object)
@@ -161,9 +161,12 @@ function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: Gro
       return 'may use it and is not in sync'
     case 'live':
       if ((known?.syncedAt ?? -1n) <= using.lostAt) return 'is not listed since a record was lost'
+      if (!isFresh(state, user)) return NOT_FRESH
       return doubtOfLive(facts.useKind(user), { state, using })
   }
 }
+
+const NOT_FRESH = `may use it, and its watch has shown no life for ${KIND_FRESH_MS / 1_000} s`
 
 function doubtOfLive(known: UseKind | undefined, { state, using }: Following): string {
   return known?.table === using.table ? doubtOfSilence(known, state) : 'is read anew'
@@ -184,7 +187,10 @@ export function silenceClearedAt(facts: ClusterFacts, rule: Rule, object: GroupK
   return Math.max(0, ...users.map((user) => clearedAt(facts.useKind(user) ?? NEVER_SILENT)))
 }
 
-const NEVER_SILENT: UseKind = { type: 'UseKind', table: '', since: 0, silentAt: 0 }
+const NEVER_SILENT: UseKind = {
+  ...{ type: 'UseKind', table: '', since: 0 },
+  ...{ silentAt: 0, missingAt: 0 },
+}
 
 /** What an object that is due waits for: another time, another user, the end of a doubt. */
 export function waitsForUse(

@@ -44,6 +44,12 @@ export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
 export const KIND_SILENT_MS: number = 3 * 60_000
+/**
+ * Before what nothing uses is deleted, the watch of each kind that may use it has shown life within
+ * this time. A server sends a bookmark each minute, so one in which nothing happens does; half a
+ * minute is for the bookmark to come. A watch that hangs counts as live for no longer.
+ */
+export const KIND_FRESH_MS = 90_000
 /** How long references wait for their owner's kind to get in sync before it is asked by GET. */
 export const KIND_PATIENCE_MS = 30_000
 

@@ -821,6 +821,8 @@ export interface UseKind {
   readonly since: number
   /** Log time at which its watch was last found to have been silent; 0 for never. */
   readonly silentAt: number
+  /** Log time since when heartbeats lack it, though it is listed; 0 while they have it. */
+  readonly missingAt: number
 }
 
 /** `uses/<cluster>/<uid>`: what an object uses. */

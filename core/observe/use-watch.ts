@@ -10,7 +10,7 @@
  * Not here: the rows themselves (graph/rule/use-index.ts).
  */
 import { enqueue, judgeWaiters } from '../graph/agenda.ts'
-import { kindStatus, watchedAt } from '../graph/kind-status.ts'
+import { isFresh, isMissing, kindStatus, watchedAt } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { subjectOf } from '../graph/row.ts'
 import { indexUses, timeOf, useWait } from '../graph/rule/use-index.ts'
@@ -97,8 +97,8 @@ function endWalk(step: Step, using: Using, { kind, table }: UsesTodo): void {
   const { graph } = step
   const isWanted = wantedBy(graph.rules)?.kinds.some((each) => isSameKind(each, kind)) ?? false
   if (isWanted || table !== using.table) {
-    const { since = timeOf(step), silentAt = 0 } = graph.useKind(kind) ?? {}
-    graph.setUseKind(kind, { type: 'UseKind', table, since, silentAt })
+    const { since = timeOf(step), silentAt = 0, missingAt = 0 } = graph.useKind(kind) ?? {}
+    graph.setUseKind(kind, { type: 'UseKind', table, since, silentAt, missingAt })
     return judgeWaiters(step, useWait(''))
   }
   graph.setUseKind(kind, null)
@@ -114,7 +114,7 @@ export function noteUseList(step: Step, state: ClusterState, about: GroupKind, k
   const now = timeOf(step)
   const isSilent = kindStatus(kind, about, { ...state, now }).type === 'silent'
   const isBecause = now < known.silentAt + SILENCE_CLEARED_MS
-  if (isSilent || isBecause) beginAnew(step, about, known)
+  if (isSilent || isBecause || wasMissing(known, now)) beginAnew(step, about, known)
 }
 
 /** A list is finished: `kind` as it was before. */
@@ -127,7 +127,7 @@ export function noteUseListed(step: Step, state: ClusterState, about: GroupKind,
 
 function beginAnew(step: Step, about: GroupKind, known: UseKind): void {
   // What was missed until then counts no more.
-  step.graph.setUseKind(about, { ...known, since: timeOf(step), silentAt: 0 })
+  step.graph.setUseKind(about, { ...known, since: timeOf(step), silentAt: 0, missingAt: 0 })
   judgeWaiters(step, useWait(''))
 }
 
@@ -135,20 +135,39 @@ function followed({ graph }: Step, kind: GroupKind): UseKind | undefined {
   return graph.using === undefined ? undefined : graph.useKind(kind)
 }
 
-/** A sign of life of the watcher: before it, or by it, watches of kinds are found silent. */
+/**
+ * A sign of life of the watcher: before it, or by it, watches of kinds are found silent, or alive
+ * again.
+ */
 export function noteUseSilence(step: Step, before: ClusterState, after: ClusterState): void {
   const { graph } = step
-  if (graph.using === undefined) return
-  const { now } = after
-  for (const about of distinct([...before.pulses, ...after.pulses])) {
+  for (const about of graph.using?.kinds ?? []) {
     const known = graph.useKind(about)
     if (known === undefined) continue
-    // Whatever became of the kind since: it may be absent from discovery by now.
-    const isSilent = [before, after].some((state) => {
-      return now > (watchedAt(state, about) ?? now) + KIND_SILENT_MS
-    })
-    if (isSilent) graph.setUseKind(about, { ...known, silentAt: now })
+    noteSilence(step, about, known, [before, after])
+    if (!isFresh(before, about) && isFresh(after, about)) judgeWaiters(step, about)
   }
+}
+
+function noteSilence(
+  { graph }: Step,
+  about: GroupKind,
+  known: UseKind,
+  states: readonly [ClusterState, ClusterState],
+): void {
+  const [, after] = states
+  const { now } = after
+  // Whatever became of the kind since: it may be absent from discovery by now.
+  const isSilent = states.some((state) => now > (watchedAt(state, about) ?? now) + KIND_SILENT_MS)
+  const silentAt = isSilent || wasMissing(known, now) ? now : known.silentAt
+  const missingAt = isMissing(graph.kind(about), about, after) ? known.missingAt || now : 0
+  if (silentAt === known.silentAt && missingAt === known.missingAt) return
+  graph.setUseKind(about, { ...known, silentAt, missingAt })
+}
+
+/** For so long that it was as a silence. */
+function wasMissing({ missingAt }: UseKind, now: number): boolean {
+  return missingAt !== 0 && now > missingAt + KIND_SILENT_MS
 }
 
 /** A record was lost: perhaps that of a user, which the next lists show if it is still there. */

@@ -157,6 +157,7 @@ for (const [spec, problem] of OWN) {
 
 const WIDE: readonly (readonly [string, RegExp])[] = [
   ['{ builtin: janitor, match: { kinds: [Pod] } }', /janitor is 2 rules, and a policy is one/],
+  ['{ builtin: unused, match: { kinds: [ConfigMap] } }', /^spec\.unused: .* config file only/],
   ['{ builtin: none }', /^spec\.builtin: is none of /],
   ['{ builtin: finished-jobs, after: 1h }', /^spec \(built in\): unknown key after/],
   [`{ ${ACCOUNT}, ${MATCH}, after: 1h }`, /^spec\.serviceAccountNamespace: is missing/],

@@ -224,6 +224,10 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['match: { kinds: [Job] }, after: 1h', /kinds: the core group has no kind Job: write its group/],
   ['match: { kinds: [A/B] }, after: 1h', /kinds: "A\/B" is no kind/],
   ['match: { kinds: [Job.Batch] }, after: 1h', /"Job.Batch" is no kind/],
+  [
+    'match: { kinds: [Pod], owner: { kinds: [Job] } }, after: 1h',
+    /owner\.kinds: the core group has/,
+  ],
   [`match: { kinds: [${many(51, (i) => `K.a${i}`)}] }, after: 1h`, /51 kinds, and 50 are the most/],
   ['match: { kinds: [Node] }, after: 1h', /no rule is about Node: the pods on it go with one/],
   ['match: { kinds: [PersistentVolume] }, after: 1h', /PersistentVolume/],
@@ -501,10 +505,20 @@ test('unused asks about kinds whose users are known, and takes users of its own'
   deepEqual(built?.unused, plain.unused)
   const wrong: readonly (readonly [object, object, RegExp])[] = [
     [{ for: '30d' }, { match: { kinds: ['Job.batch'] } }, /what uses a Job\.batch is not known/],
-    [{}, {}, /unused\.for: expected a duration of 15m at least/],
+    [{}, {}, /unused\.for: is missing/],
+    [{ for: '14m' }, {}, /unused\.for: expected a duration of 15m at least/],
+    [
+      { for: '30d', uses: [{ ...database, podSpec: 'spec' }] },
+      {},
+      /podSpec takes no used and paths/,
+    ],
+    [{ for: '30d', uses: [{ ...rollout, paths: [] }] }, {}, /podSpec takes no used and paths/],
+    [{ for: '30d', uses: [{ kind: 'Deployment' }] }, {}, /uses\[0\]\.kind: the core group has no/],
+    [{ for: '30d', uses: [{ kind: 7 }] }, {}, /expected a kind such as/],
+    [{ for: '30d', uses: [{ ...database, used: 'Secrt' }] }, {}, /used: the core group has no/],
     [{ for: '30d', uses: [{ ...database, paths: ['spec..a'] }] }, {}, /is no path to a name/],
     [{ for: '30d', uses: [{ ...database, used: 'Pod' }] }, {}, /used: is none of/],
-    [{ for: '30d', uses: [{ kind: 'pod' }] }, {}, /expected a kind/],
+    [{ for: '30d', uses: [{ kind: 'pod' }] }, {}, /pod is no kind/],
     [{ for: '30d' }, { keep: { newest: 1, by: 'cluster' } }, /unused takes no keep/],
   ]
   for (const [unused, more, sentence] of wrong) throws(() => of(unused, more), sentence)

@@ -16,7 +16,7 @@ import { bad, texts } from './setting.ts'
 
 const MOST = 50
 /** As a manifest has it; its group behind a dot. */
-export const KIND: RegExp = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
+const KIND: RegExp = /^[A-Z][A-Za-z0-9]{0,62}(\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/
 
 const OF_ALL = 'all objects of other kinds go with one'
 const STORAGE = 'a rule deletes no storage'
@@ -73,16 +73,15 @@ export function kindsIn(value: unknown, from: string): readonly GroupKind[] {
 }
 
 function checkKind(text: string, from: string): void {
-  const vain = voidSubject(`kind/${text}`)
-  if (vain !== '') throw bad(`${from}: ${vain}`)
   const why = Object.hasOwn(NEVER, text) ? NEVER[text] : undefined
   if (why !== undefined) throw bad(`${from}: no rule is about ${text}: ${why}`)
 }
 
-function kindIn(text: string, from: string): GroupKind {
+/** One that may be served by some cluster: a core kind has no other name. */
+export function kindIn(text: string, from: string): GroupKind {
+  const vain = voidSubject(`kind/${text}`)
+  if (vain !== '') throw bad(`${from}: ${vain}`)
   if (!KIND.test(text)) {
-    const vain = voidSubject(`kind/${text}`)
-    if (vain !== '') throw bad(`${from}: ${vain}`)
     const shown = JSON.stringify(text.slice(0, 200))
     throw bad(`${from}: ${shown} is no kind, such as Pod or Widget.example.com`)
   }

@@ -9,11 +9,13 @@
  * Not here: the table (core/model/use/use-table.ts).
  */
 import type { GroupKind } from '../../core/model/object.ts'
+import { POD_USES } from '../../core/model/use/pod-use.ts'
 import { isSameKind, nameOf, type RuleUnused, type Use } from '../../core/model/use/use.ts'
+import { USE_EXCEPTIONS } from '../../core/model/use/use-exception.ts'
 import { readUsePath } from '../../core/model/use/use-path.ts'
-import { POD_USES, USE_EXCEPTIONS, USE_TABLE } from '../../core/model/use/use-table.ts'
+import { USE_TABLE } from '../../core/model/use/use-table.ts'
 import { waitMs } from './rule-case.ts'
-import { KIND } from './rule-kind.ts'
+import { kindIn } from './rule-kind.ts'
 import { type Mapping, mapping } from './rule-term.ts'
 import { bad, texts } from './setting.ts'
 
@@ -31,9 +33,14 @@ export function unusedOf(
   const { for: wait, uses = [] } = mapping(value, ['for', 'uses'], from)
   const wrong = kinds.find((kind) => !isKnown(kind))
   if (wrong !== undefined) {
-    throw bad(`${from}: what uses a ${nameOf(wrong)} is not known; it is of ${KNOWN.join(', ')}`)
+    const known = `that is known of ${KNOWN.join(', ')}`
+    throw bad(
+      `${from}: what uses a ${nameOf(wrong)} is not known; ${known}: leave it out of match.kinds`,
+    )
   }
-  const forMs = waitMs(wait ?? 0, `${from}.for`)
+  if (wait === undefined)
+    throw bad(`${from}.for: is missing: for how long nothing has used it, such as 30d`)
+  const forMs = waitMs(wait, `${from}.for`)
   if (forMs < LEAST_MS) throw bad(`${from}.for: expected a duration of 15m at least, such as 30d`)
   if (!Array.isArray(uses) || uses.length > MOST_ROWS) {
     throw bad(`${from}.uses: expected a list of ${MOST_ROWS} mappings at most`)
@@ -50,7 +57,7 @@ export function unusedOf(
 /** Of a built-in rule the time can be another, and users can be added. */
 export function narrowedUnused(own: unknown, value: unknown, from: string): unknown {
   if (value === undefined) return own
-  if (own === undefined) throw bad(`${from}: this built-in rule does not ask; leave it out`)
+  if (own === undefined) throw bad(`${from}: is of builtin: unused alone; leave it out`)
   return { ...(own as Mapping), ...mapping(value, ['for', 'uses'], from) }
 }
 
@@ -67,8 +74,13 @@ function isKnown(kind: GroupKind): boolean {
 function rowsOf(value: unknown, from: string): readonly Use[] {
   const fields = mapping(value, ['kind', 'podSpec', 'used', 'paths'], from)
   const user = kindOf(fields['kind'], `${from}.kind`)
-  const { podSpec } = fields
+  const { podSpec, used, paths } = fields
   if (podSpec === undefined) return ownRows(fields, user, from)
+  if (used !== undefined || paths !== undefined) {
+    throw bad(
+      `${from}: podSpec takes no used and paths beside it: write them as an entry of its own`,
+    )
+  }
   if (typeof podSpec !== 'string' || readUsePath(`${podSpec}.x`) === undefined) {
     throw bad(`${from}.podSpec: expected a path such as spec.template.spec`)
   }
@@ -93,9 +105,6 @@ function ownRows({ used, paths }: Mapping, user: GroupKind, from: string): reado
 }
 
 function kindOf(value: unknown, from: string): GroupKind {
-  if (typeof value !== 'string' || !KIND.test(value)) {
-    throw bad(`${from}: expected a kind such as Rollout.argoproj.io`)
-  }
-  const [kind = '', ...group] = value.split('.')
-  return { group: group.join('.'), kind }
+  if (typeof value === 'string') return kindIn(value, from)
+  throw bad(`${from}: expected a kind such as Rollout.argoproj.io`)
 }

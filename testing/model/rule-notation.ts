@@ -31,7 +31,8 @@ import type {
 } from '../../core/model/rule/rule.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
 import { isSameKind, type RuleUnused } from '../../core/model/use/use.ts'
-import { USE_EXCEPTIONS, USE_TABLE } from '../../core/model/use/use-table.ts'
+import { USE_EXCEPTIONS } from '../../core/model/use/use-exception.ts'
+import { USE_TABLE } from '../../core/model/use/use-table.ts'
 import { kindNotation, NONE_READ } from './notation.ts'
 
 export function ruleIn(text: string): Rule {

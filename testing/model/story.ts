@@ -10,6 +10,7 @@
  */
 import { finalizerSubject } from '../../core/admit/finalizer-order.ts'
 import { factsOf } from '../../core/graph/facts.ts'
+import { isMonitored } from '../../core/graph/kind-status.ts'
 import type {
   Command,
   DeleteObject,
@@ -262,12 +263,20 @@ export class World {
     }
   }
 
-  /** Perhaps with for how long the watch of a kind has delivered nothing. */
+  /**
+   * Perhaps with for how long the watch of a kind has delivered nothing, and that those of all
+   * others are alive; `-KIND`: that it has no watch.
+   */
   beat(seconds: number, short = '', silentSeconds = 0): Event {
     this.#now += seconds * 1000
     const { cluster, epoch } = this.#at
-    const ageMs = silentSeconds * 1000
-    const kinds = short === '' ? [] : [{ ...groupKindOf(short), ageMs }]
+    const about = short.replace('-', '')
+    const facts = factsOf(this.folder.graph, cluster)
+    const watched = Object.keys(KINDS).filter((each) => isMonitored(facts.kind(groupKindOf(each))))
+    const reported = short === '' ? [] : watched.filter((each) => `-${each}` !== short)
+    const kinds = reported.map((each) => {
+      return { ...groupKindOf(each), ageMs: each === about ? silentSeconds * 1000 : 0 }
+    })
     return { type: 'Heartbeat', cluster, epoch, kinds }
   }
 

@@ -112,9 +112,21 @@ export function placesIn(
 
 /** As `placesIn` reads it. `namespace` undefined: that of the user. */
 export function textOfName(name: string, namespace?: string): string {
-  const written = encodeURIComponent(name.toWellFormed())
+  const written = encodeURIComponent(name)
   return namespace === undefined ? written : `${encodeURIComponent(namespace)}/${written}`
 }
+
+/**
+ * A name as a place has it: what no object can be called, but perhaps a Role, is a digest. So a `*`
+ * in it is no other name's, and no name takes the room of others.
+ */
+export function literalName(name: string): string {
+  const isPlain = NAME.test(name) && encodeURIComponent(name).length <= MOST_NAME
+  return isPlain ? name : `%${hash64(name)}`
+}
+
+const NAME = /^[\w.:-]+$/
+const MOST_NAME = 253
 
 /** By which an object may be used, the ones that name it first. */
 export function placesOfUsed({ group, kind, namespace, name }: UsedPlace): readonly UsedPlace[] {
@@ -124,9 +136,10 @@ export function placesOfUsed({ group, kind, namespace, name }: UsedPlace): reado
     namespace: within,
     name: by,
   })
-  const numbered = /^(.+)-\d+$/.exec(name)?.[1]
+  const own = literalName(name)
+  const numbered = /^(.+)-\d+$/.exec(own)?.[1]
   const claims = numbered === undefined ? [] : [at(namespace, `${numbered}-${ANY}`)]
-  return [at(namespace, name), ...claims, at(ANY, name), at(namespace, ANY), at(ANY, ANY)]
+  return [at(namespace, own), ...claims, at(ANY, own), at(namespace, ANY), at(ANY, ANY)]
 }
 
 /** It says no name, so whether an object is among those is not known. */

@@ -297,6 +297,10 @@ const USED_FIELDS = {
 }
 
 export const USES = part('Uses', 'Which objects use an object, and which it uses, by name.', {
+  isFollowed: say(
+    'A rule asks what nothing uses of its kind: otherwise no user of it is known.',
+    FLAG,
+  ),
   users: listOf(
     record({ ...USED_FIELDS, uid: orNull(TEXT), since: say('As far as is known.', TIME_OR_NULL) }),
   ),

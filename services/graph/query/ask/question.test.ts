@@ -33,6 +33,8 @@ import {
 import type { Answer, OwnershipTree, Why } from '../answer/query.ts'
 import { HistoryIndex, type Named } from '../index/history-index.ts'
 import { createPlanner, type Plan } from '../plan/plan.ts'
+import { usesOf } from '../rule/use-list.ts'
+import { WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { quote } from './graph-dump.ts'
 import { namedClusters } from './not-found.ts'
@@ -156,6 +158,18 @@ test('a plan says what goes, stays, is stuck and is blocked, and writes nothing'
   match(plan.objects[1]?.because ?? '', /waits for finalizers example.com\/hold/)
   match(plan.objects[0]?.because ?? '', /the kind of Widget "x" is not served/)
   deepEqual(await asked.contents(), before)
+})
+
+test('who uses an object is known where a rule asks about its kind', async (t) => {
+  const asked = await ask(t, ['put cm/a', 'put job/j', 'put pod/p [uses:cm=a]'])
+  const of = async (uid: string): Promise<readonly [boolean, readonly string[]]> => {
+    const { isFollowed, users } = await usesOf(asked.view, asked.named(uid), WHOLE)
+    return [isFollowed, users.map(({ name }) => name)]
+  }
+  deepEqual(await of('cm-a'), [false, []])
+  await asked.tell(['rule free cm 0 unused:1000', 'beat 5', 'put pod/p [uses:cm=a]', 'beat 5'])
+  deepEqual(await of('cm-a'), [true, ['p']])
+  deepEqual(await of('job-j'), [false, []])
 })
 
 test('what names its owner by the kind in lower case is planned, and counted in the cascade', async (t) => {

@@ -8,7 +8,7 @@
  */
 import { coordinatesIn, lastPart, usersPrefix } from '../../../../core/graph/key.ts'
 import type { Coordinates } from '../../../../core/model/object.ts'
-import { isAny, placesOfUsed } from '../../../../core/model/use/use.ts'
+import { isAny, isSameKind, placesOfUsed } from '../../../../core/model/use/use.ts'
 import { timeOf, type Unshaped } from '../../api/document.ts'
 import type { Uses as AnsweredUses } from '../../api/part-schema.ts'
 import type { Named } from '../index/history-index.ts'
@@ -44,13 +44,14 @@ export async function usesOf(view: View, object: Named, sight: Sight): Promise<U
     const uid = facts.usage(place)?.objects[0] ?? null
     return { ...named(place), uid, since: since || null }
   })
-  const usage = facts.usage(object)
+  const usage = facts.usage(places[0] ?? object)
   const isSeen = sight.isWhole && usage !== undefined && usage.last !== ''
   const unread = places
     .filter(isAny)
     .reduce((sum, each) => sum + (facts.usage(each)?.users ?? 0), 0)
   const [shownUsers, shownUsed] = [await shown(users, sight), await shown(used, sight)]
   return {
+    isFollowed: facts.using?.used.some((each) => isSameKind(each, object)) ?? false,
     users: shownUsers.slice(0, MOST_LISTED),
     uses: shownUsed.slice(0, MOST_LISTED),
     hidden: users.length - shownUsers.length + used.length - shownUsed.length,
