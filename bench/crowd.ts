@@ -7,6 +7,8 @@
  * its watcher publishes, in appends of their own. No API server, watcher or reaper runs: those cost
  * what first-list.ts, memory.ts and cascade.ts say.
  */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { KafkaLog } from '../adapters/kafka/log.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
@@ -46,6 +48,9 @@ interface Look {
   readonly graphCpu: number
   readonly brokerCpu: number
   readonly offsets: Readonly<Record<string, number>>
+  /** On disk: topics, and the stores of all processes. */
+  readonly brokerBytes: number
+  readonly storeBytes: number
 }
 
 interface Spell {
@@ -70,7 +75,7 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   await using group = new Graphs(field, turn, options)
   await crowd.appear()
   say('the clusters are on the log')
-  const now = async (): Promise<Look> => await look(field, turn.log, group)
+  const now = async (): Promise<Look> => await look(field, turn, group)
   const spell = async (work: () => Promise<void>): Promise<Spell> => {
     const from = await now()
     await work()
@@ -96,10 +101,17 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   await answered(group.running, crowd.names)
   const againMs = performance.now() - beganMs
   await beat.stop()
+  const objects = options.clusters * options.objects
   const rows = [
     ['all folded the first time, and each cluster answers: s', rounded(secondsOf(first), 1)],
     ['MB of each graph process', memory.join(', ')],
     ['one process killed: all clusters answer again after s', rounded(againMs / 1_000, 1)],
+    ['bytes of the broker for an object', rounded(first.to.brokerBytes / objects)],
+    [
+      'bytes of the broker for an event',
+      rounded((busy.to.brokerBytes - busy.from.brokerBytes) / options.events),
+    ],
+    ['bytes of all stores for an object', rounded(first.to.storeBytes / objects)],
   ]
   return {
     ...{ bench: 'crowd', options, machine: machine() },
@@ -298,10 +310,10 @@ async function answered(
 
 const ASKERS = 8
 
-async function look(field: Field, log: KafkaLog, graphs: Graphs): Promise<Look> {
+async function look(field: Field, turn: Turn, graphs: Graphs): Promise<Look> {
   const offsets = await Promise.all(
     SHOWN.map(async (topic) => {
-      const ends = await endsOf(log, topic)
+      const ends = await endsOf(turn.log, topic)
       return [topic, ends.reduce((sum, end) => sum + end, 0)] as const
     }),
   )
@@ -310,6 +322,8 @@ async function look(field: Field, log: KafkaLog, graphs: Graphs): Promise<Look> 
     graphCpu: graphs.running.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0),
     brokerCpu: field.brokerCpuSeconds(),
     offsets: Object.fromEntries(offsets),
+    brokerBytes: await bytesUnder(field.kafka.folder, turn.application),
+    storeBytes: await bytesUnder(turn.directory),
   }
 }
 
@@ -345,6 +359,25 @@ function costs({ clusters, events }: CrowdOptions, silent: Spell, busy: Spell): 
     ],
   }
 }
+
+/** As the disk counts; indexes of topics are longer than what is in them. */
+async function bytesUnder(folder: string, within = ''): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => path.includes(within))
+  const blocks = paths.map(
+    async (path) =>
+      await stat(path).then(
+        (it) => it.blocks,
+        () => 0,
+      ),
+  )
+  return (await Promise.all(blocks)).reduce((sum, each) => sum + each * BLOCK, 0)
+}
+
+const BLOCK = 512
 
 function secondsOf({ from, to }: Spell): number {
   return (to.atMs - from.atMs) / 1_000

@@ -107,6 +107,11 @@ export class Kafka implements AsyncDisposable {
     return this.#ours().security
   }
 
+  /** With all that its brokers write. */
+  get folder(): string {
+    return this.#ours().folder
+  }
+
   /** By its node id: 1, or 1 to 3. */
   broker(nodeId: number): BrokerProcess {
     const broker = this.brokers.find((each) => each.nodeId === nodeId)
