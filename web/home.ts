@@ -4,6 +4,7 @@
  * What must stay true: what is not known is a need, and never fine.
  */
 import { type ComponentChild, h } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ClusterList } from '../cli/answer.ts'
 import { REFRESH_MS, useAnswer } from './base/answer.ts'
 import { ask, failedChecks } from './base/ask.ts'
@@ -15,6 +16,10 @@ import { linkTo } from './base/place.ts'
 import { clusterText, countOf, spanText } from './base/text.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { LastHour } from './record/last-hour.ts'
+
+/** Clusters and needs that are listed; of more clusters one is found by its name. */
+const SHOWN = 50
+const MOST_NEEDS = 20
 
 export function Home(): ComponentChild {
   const asked = useAnswer(
@@ -69,10 +74,9 @@ function Needs({
 }): ComponentChild {
   const needs = allNeeds(list, failed)
   if (needs.length === 0) return h('p', { class: 'notice good' }, 'Nothing needs a person.')
-  return h(
-    'ul',
-    { class: 'needs' },
-    needs.map(({ cluster, what, isHeld }) =>
+  const lines = needs
+    .slice(0, MOST_NEEDS)
+    .map(({ cluster, what, isHeld }) =>
       h(
         'li',
         { class: 'notice warm' },
@@ -81,29 +85,56 @@ function Needs({
           ? h('a', { href: linkTo('held', { cluster: cluster.scope }) }, what)
           : what,
       ),
-    ),
-  )
+    )
+  const left = needs.length - lines.length
+  return [
+    h('ul', { class: 'needs' }, lines),
+    left === 0 ? null : h('p', null, `and ${left} more: `, h(Copied, { text: STATUS_OF_ALL })),
+  ]
 }
 
-function Clusters({
-  list,
-  isKnown,
-}: {
+const STATUS_OF_ALL = 'kinfold status --all'
+
+/** Those that need a person come first. */
+function Clusters(props: {
   readonly list: ClusterList
   readonly isKnown: boolean
 }): ComponentChild {
-  const head = [
-    'Cluster',
-    'State',
-    'Mode',
-    'Kinds listed',
-    'Sign of life',
-    'Backlog',
-    'Held',
-    'Refused',
-    'Changes',
+  const { clusters } = props.list
+  const [sought, setSought] = useState('')
+  const found = clusters.filter(({ cluster }) => {
+    return clusterText(cluster).toLowerCase().includes(sought.trim().toLowerCase())
+  })
+  const [amiss = [], fine = []] = [true, false].map((isAmiss) =>
+    found.filter((row) => needsOf(row).length > 0 === isAmiss),
+  )
+  const shown = [...amiss, ...fine].slice(0, SHOWN)
+  const onInput = (event: Event & { readonly currentTarget: HTMLInputElement }): void => {
+    setSought(event.currentTarget.value)
+  }
+  const field = { type: 'search', value: sought, onInput, autoComplete: 'off', spellcheck: false }
+  return [
+    clusters.length <= SHOWN
+      ? null
+      : h(
+          'form',
+          { role: 'search', onSubmit: (event: Event) => event.preventDefault() },
+          h('label', null, `Cluster, of ${clusters.length}`, h('input', field)),
+          h('p', { role: 'status' }, `${shown.length} of ${found.length} shown`),
+        ),
+    h(Table, { label: 'Clusters', head: HEAD, rows: rowsOf(shown, props.isKnown) }),
   ]
-  const rows = list.clusters.map((row) => {
+}
+
+const HEAD = [
+  ...['Cluster', 'State', 'Mode', 'Kinds listed', 'Sign of life', 'Backlog', 'Held', 'Refused'],
+  'Changes',
+]
+
+type Rows = Parameters<typeof Table>[0]['rows']
+
+function rowsOf(clusters: ClusterList['clusters'], isKnown: boolean): Rows {
+  return clusters.map((row) => {
     const { cluster, status } = row
     const name = h(
       'a',
@@ -132,5 +163,4 @@ function Clusters({
       changes,
     ]
   })
-  return h(Table, { label: 'Clusters', head, rows })
 }

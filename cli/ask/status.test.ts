@@ -52,6 +52,30 @@ Nothing needs a person.
   )
 })
 
+test('of many clusters those that need a person come first, and the rest is counted', () => {
+  const [first] = readOf(well).list.clusters
+  const clusters = Array.from({ length: 1_000 }, (_, each) => {
+    const name = `c${each}`
+    const status = each % 100 === 7 ? { ...well, openBreakers: 1 } : well
+    return { ...first!, cluster: { name, id: name, scope: name }, status }
+  })
+  const answer = statusOf({ ...readOf(well), list: { ...HEAD, clusters } })
+  const lines = render(answer, 'table').trimEnd().split('\n')
+  deepEqual(
+    lines.slice(1, 12).map((line) => line.split(' ')[0]),
+    [...Array.from({ length: 10 }, (_, each) => `c${100 * each + 7}`), 'c0'],
+  )
+  equal(lines[41], 'and 960 more clusters: --all lists them')
+  equal(lines.length, 1 + 40 + 1 + 1 + 10)
+  equal(render(answer, 'table', true).trimEnd().split('\n').length, 1 + 1_000 + 1 + 10)
+  const broken = clusters.map((each) => ({ ...each, status: { ...well, openBreakers: 1 } }))
+  const printed = render(
+    statusOf({ ...readOf(well), list: { ...HEAD, clusters: broken } }),
+    'table',
+  )
+  match(printed, /^and 960 more needs: --all lists them$/m)
+})
+
 test('rules are said in a line, where the policy has some', () => {
   const rules = { dryRun: 2, enforced: 1, overLimit: 0, due: 12 }
   const printed = render(statusOf(readOf({ ...well, rules })), 'table')

@@ -26,6 +26,8 @@ import { samplesOf } from '../reach/scrape.ts'
 const OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
 
+/** Rows of clusters, and needs, that the table has. */
+const SHOWN = 40
 /** Watchers give a sign of life each five seconds. */
 const SILENT_MS = 60_000
 const FAILED = '[-]'
@@ -76,14 +78,15 @@ export interface Read {
 export function addStatus(program: Command): void {
   withServer(program.command('status'))
     .description('clusters, mode, freshness, what is held, and what waits for a person')
+    .option('--all', `every cluster and every need; the table has the first ${SHOWN}`)
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
-    .action(async (flags: ClientFlags & { output: string }) => {
+    .action(async (flags: ClientFlags & { output: string; all?: boolean }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const server = serverOf(flags)
       const read = await readFrom(server)
       const status = statusOf(read)
       warnPartial(status.partial)
-      process.stdout.write(render(status, output))
+      process.stdout.write(render(status, output, flags.all === true))
       // Several may run, and hints are pasted without flags.
       if (output === 'table') process.stdout.write(`Asked ${server.url}\n`)
       process.exitCode = status.needs.length > 0 ? EXIT.findings : EXIT.ok
@@ -228,8 +231,8 @@ function heldNeeds(
   return needs
 }
 
-export function render(status: Status, output: Output): string {
-  return output === 'table' ? text(status) : structured(status, output)
+export function render(status: Status, output: Output, isAll = false): string {
+  return output === 'table' ? text(status, isAll) : structured(status, output)
 }
 
 const HEAD = [
@@ -237,28 +240,39 @@ const HEAD = [
   'STATE',
 ]
 
-function text({ clusters, needs, warnings, unseen }: Status): string {
-  const states = clusters.map(({ cluster: { id } }) => {
-    return needs.some(({ cluster }) => cluster?.id === id) ? 'needs a person' : 'fine'
-  })
+/** Clusters that need a person come first. */
+function text({ clusters: all, needs, warnings, unseen }: Status, isAll: boolean): string {
+  const most = isAll ? Number.POSITIVE_INFINITY : SHOWN
+  const needy = new Set(needs.map(({ cluster }) => cluster?.id))
+  const [amiss = [], fine = []] = [true, false].map((isAmiss) =>
+    all.filter(({ cluster }) => needy.has(cluster.id) === isAmiss),
+  )
+  const clusters = [...amiss, ...fine].slice(0, most)
+  const states = clusters.map(({ cluster }) => (needy.has(cluster.id) ? 'needs a person' : 'fine'))
   const rows = clusters.map((row, index) => [...cellsOf(row), states[index] ?? '?'])
   const styleOf = (row: number, column: number) => {
     if (HEAD[column] !== 'STATE') return undefined
     return states[row] === 'fine' ? 'green' : 'yellow'
   }
-  const lines = needs.map(({ cluster, what, command }) => {
+  const lines = needs.slice(0, most).map(({ cluster, what, command }) => {
     const where = cluster === null ? '' : `${labelOf(cluster)}: `
     return lineOf(`- ${where}${what}${command === '' ? '' : `: ${command}`}`)
   })
   return [
     clusters.length === 0 ? '' : table(HEAD, rows, styleOf),
+    moreText(all.length - clusters.length, 'cluster'),
     ...(needs.length === 0
       ? ['Nothing needs a person.\n']
       : [`${paint('Needs a person:', 'yellow')}\n`, ...lines.map((line) => `${line}\n`)]),
+    moreText(needs.length - lines.length, 'need'),
     ...clusters.map(rulesText),
     ...warnings.map((warning) => `${lineOf(warning)}\n`),
     ...unseen.map((each) => `Not watched in ${lineOf(each)}\n`),
   ].join('')
+}
+
+function moreText(left: number, what: string): string {
+  return left <= 0 ? '' : `and ${countOf(left, `more ${what}`)}: --all lists them\n`
 }
 
 /** Empty where the policy has none. */
