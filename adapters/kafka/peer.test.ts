@@ -37,7 +37,7 @@ test('who listened is gone once its port has refused three times in a row', asyn
   await once(server, 'close')
   equal(await watch.look(), undefined)
   equal(await watch.look(), undefined)
-  // The same one as before, told again.
+  // The same one, reported again.
   watch.watch({ ...peer })
   deepEqual(await watch.look(), peer)
   // Another process at this address has to be seen first.

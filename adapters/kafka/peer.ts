@@ -2,9 +2,9 @@
  * Watches another process of the group, so that one that died is replaced sooner than its session
  * with the brokers ends.
  *
- * What must stay true: it is a hint only: who is taken for dead and lives joins again, and the fences
- * hold. Only refused connections count, several in a row, after one that was accepted: a process that
- * starts listens late, and one that cannot be reached may live.
+ * What must stay true: it is a hint only: who is taken for dead and lives joins again, and the
+ * fences hold. Only refused connections count, several in a row, after one that was accepted: a
+ * process that starts listens late, and one that cannot be reached may live.
  */
 import { connect } from 'node:net'
 

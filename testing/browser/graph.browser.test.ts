@@ -287,13 +287,13 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
   })
 
   test('of many clusters one is found by its name', async (t) => {
-    const more = Array.from({ length: 119 }, (_, each) => [`cluster c${each}`, 'put rs/web'])
+    const more = Array.from({ length: 119 }, (_, each) => [`cluster site-${each}`, 'put rs/web'])
     const { url } = await graphOf(t, eventsOf(['put rs/web', ...more.flat()]))
     const page = await watched(t, browser, url)
     await page.getByText('50 of 120 shown').waitFor()
     const table = page.getByRole('table', { name: 'Clusters' })
     equal(await table.getByRole('row').count(), 51)
-    await page.getByLabel('Cluster, of 120').fill(' C117 ')
+    await page.getByLabel('Cluster, of 120').fill(' Site-117 ')
     await page.getByText('1 of 1 shown').waitFor()
     equal(await table.getByRole('row').count(), 2)
     deepEqual(await violations(page), [])
