@@ -110,7 +110,10 @@ class Model {
     const [, listed = ''] = /^(?:relist|open) (\w+)/.exec(line) ?? []
     const isAfterSilence = now < (this.#silentAt.get(listed) ?? Number.NEGATIVE_INFINITY) + 600_000
     if (isAfterSilence || !this.#isAsked || this.#isBlind()) this.#blindAt = now
-    if (isAfterSilence) this.#silentAt.delete(listed)
+    if (isAfterSilence) {
+      this.#silentAt.delete(listed)
+      if (this.#missingAt.has(listed)) this.#missingAt.set(listed, now)
+    }
     const { isAsked } = this.#facts()
     if (!isAsked) for (const each of [this.#silentAt, this.#missingAt]) each.clear()
     this.#isAsked = isAsked

@@ -97,13 +97,22 @@ function endWalk(step: Step, using: Using, { kind, table }: UsesTodo): void {
   const { graph } = step
   const isWanted = wantedBy(graph.rules)?.kinds.some((each) => isSameKind(each, kind)) ?? false
   if (isWanted || table !== using.table) {
-    const { since = timeOf(step), silentAt = 0, missingAt = 0 } = graph.useKind(kind) ?? {}
-    graph.setUseKind(kind, { type: 'UseKind', table, since, silentAt, missingAt })
+    const known = graph.useKind(kind) ?? begunAt(step, kind)
+    graph.setUseKind(kind, { ...known, table })
     return judgeWaiters(step, useWait(''))
   }
   graph.setUseKind(kind, null)
   const kinds = using.kinds.filter((each) => !isSameKind(each, kind))
   graph.setUsing(kinds.length === 0 ? null : { ...using, kinds })
+}
+
+/** Heartbeats may lack it by then. */
+function begunAt(step: Step, kind: GroupKind): UseKind {
+  const { graph } = step
+  const { state } = graph
+  const since = timeOf(step)
+  const isGone = state !== undefined && isMissing(graph.kind(kind), kind, state)
+  return { type: 'UseKind', table: '', since, silentAt: 0, missingAt: isGone ? since : 0 }
 }
 
 /** A list begins: `kind` as it was before. */
@@ -127,7 +136,9 @@ export function noteUseListed(step: Step, state: ClusterState, about: GroupKind,
 
 function beginAnew(step: Step, about: GroupKind, known: UseKind): void {
   // What was missed until then counts no more.
-  step.graph.setUseKind(about, { ...known, since: timeOf(step), silentAt: 0, missingAt: 0 })
+  const since = timeOf(step)
+  const missingAt = known.missingAt === 0 ? 0 : since
+  step.graph.setUseKind(about, { ...known, since, silentAt: 0, missingAt })
   judgeWaiters(step, useWait(''))
 }
 
