@@ -269,8 +269,9 @@ function addRuleExplanation(server: FastifyInstance, parts: QuestionParts): void
         if (node === undefined) {
           throw new Problem(409, `${object.kind}/${object.name} is deleted: no rule is about it`)
         }
+        const sight = await access.sight(request, view.cluster, 'get')
         return {
-          answer: { ...wholeIn(view, rule), object: explained(view, rule, node) },
+          answer: { ...wholeIn(view, rule), object: explained(view, rule, node, sight) },
           partial: view.partial(),
         }
       })
