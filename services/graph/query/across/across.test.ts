@@ -5,10 +5,10 @@
  */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Event } from '../../../../core/model/event.ts'
 import { type MarkSettings, TOOLS } from '../../../../ports/record/manager-mark.ts'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import { checked } from '../../../../testing/answer-check.ts'
+import { withApplications } from '../../../../testing/rig/applications.ts'
 import { GraphGroup, type ProcessOptions, tell } from '../../../../testing/rig/graph-group.ts'
 import { eventsOf } from '../../../../testing/rig/task-rig.ts'
 import type { Across, Why } from '../../api/answer-schema.ts'
@@ -16,20 +16,6 @@ import type { Across, Why } from '../../api/answer-schema.ts'
 const MARKS: MarkSettings = { tools: TOOLS, argoInstanceLabel: 'app' }
 const ARGO = 'widget'
 const FINALIZER = 'resources-finalizer.argocd.argoproj.io'
-
-/** The widgets of a story are Applications of Argo CD. */
-function withApplications(events: readonly Event[]): readonly Event[] {
-  const text = JSON.stringify(events, (_, value) =>
-    typeof value === 'bigint' ? { bigint: `${value}` } : value,
-  )
-  const told = text
-    .replaceAll('"example.com"', '"argoproj.io"')
-    .replaceAll('"Widget"', '"Application"')
-    .replaceAll('"widgets"', '"applications"')
-  return JSON.parse(told, (_, value) =>
-    typeof value?.bigint === 'string' ? BigInt(value.bigint) : value,
-  ) as readonly Event[]
-}
 
 interface Asker {
   across(query: string, who?: string): Promise<Across>
