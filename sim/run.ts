@@ -93,7 +93,7 @@ async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   for (const { end } of begun) end()
 }
 
-/** Whoever such rules ask about comes and goes while there are faults. */
+/** Pods and Nodes, about which such rules ask, come and go while there are faults. */
 function beginOthers(world: WholeWorld): void {
   const { options, time, marks } = world
   if (!options.policy.rules.some(asksOthers)) return

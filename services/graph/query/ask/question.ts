@@ -318,11 +318,11 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
     return await answeredIn(parts, { request, reply, scope }, at, {
       ...{ own, read },
-      async joined({ told, asked, partial }) {
+      async joined({ answers, asked, partial }) {
         // Orders are known to every partition, also where there is no cluster yet.
         const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
-        const held = heldOfAll([...here, ...told], asked)
-        const left = at === undefined ? '' : leftOut(told, asked, partial)
+        const held = heldOfAll([...here, ...answers], asked)
+        const left = at === undefined ? '' : leftOut(answers, asked, partial)
         const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
         // Before any cluster was observed, a later answer may have one.
         if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
@@ -395,7 +395,7 @@ interface ScopedAnswer<T> {
   readonly own: (views: readonly View[]) => Promise<T>
   readonly read: (answer: Answer) => Promise<T>
   readonly joined: (gathered: {
-    readonly told: readonly T[]
+    readonly answers: readonly T[]
     readonly asked: ReturnType<typeof namedClusters>
     readonly partial: string
   }) => Promise<unknown>
@@ -418,7 +418,7 @@ export async function answeredIn<T>(
   if (!scope.isWhole) {
     return await forwarding.answered(request, reply, onlyOf(named).id, async (view) => {
       await access.namespace(request, view, scope.namespace ?? '')
-      return await joined({ told: [await own([view])], asked: meantIn(named, at), partial: '' })
+      return await joined({ answers: [await own([view])], asked: meantIn(named, at), partial: '' })
     })
   }
   const asked = meantIn(named, at)
@@ -426,7 +426,7 @@ export async function answeredIn<T>(
   const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
   if (mine !== undefined) return json(await own(mine.filter(isAsked)))
   const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
-  return await joined({ told: all.map(({ answer }) => answer), asked, partial })
+  return await joined({ answers: all.map(({ answer }) => answer), asked, partial })
 }
 
 /** The list of clusters is shown only to users who may see the whole graph. */

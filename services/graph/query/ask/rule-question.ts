@@ -90,18 +90,18 @@ function addRuleList(server: FastifyInstance, parts: QuestionParts): void {
     const read = async (answer: Answer): Promise<OwnRules> => (await readJson(answer)) as OwnRules
     return await answeredIn(parts, { request, reply, scope }, at, {
       ...{ own, read },
-      async joined({ told, asked: meant, partial }) {
-        const left = at === undefined ? '' : leftOut(told, meant, partial)
+      async joined({ answers, asked: meant, partial }) {
+        const left = at === undefined ? '' : leftOut(answers, meant, partial)
         // Rules are known to every partition, also where there is no cluster yet.
         const here = at === undefined ? ruleBookOf(clusters.readers(), asked) : []
-        const rules = rulesOfAll([...told, ...here], meant)
+        const rules = rulesOfAll([...answers, ...here], meant)
         if (name !== undefined && rules.length === 0) {
           throw noRule(name, ruleBookOf(clusters.readers(), { ...asked, name: undefined }))
         }
-        const doubts = new Set([partial, left, ...told.map((each) => each.partial)])
+        const doubts = new Set([partial, left, ...answers.map((each) => each.partial)])
         const lacks = [...doubts].filter((each) => each !== '').join('; ')
         if (at !== undefined && lacks === '' && meant.length > 0) markImmutable(reply)
-        const asOf = onePerPartition(told.flatMap((each) => each.asOf))
+        const asOf = onePerPartition(answers.flatMap((each) => each.asOf))
         return documentOf('RuleList', { answer: { rules }, partial: lacks, asOf })
       },
     })
