@@ -25,6 +25,7 @@ export const EXAMPLES: Readonly<
     ['tree deploy/web -n shop', 'its dependents'],
     ['tree pod/web-1-x -n shop --owners', 'its owners'],
     ['tree secret/login -n shop --uses', 'and who uses it'],
+    ['tree application/shop --across', 'what Argo CD, Flux, Helm … mark as its own'],
     ['tree deploy/web -n shop -o mermaid', 'a diagram'],
     ['tree deploy/web -n shop --live', 'with their status in the cluster'],
   ],

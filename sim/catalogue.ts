@@ -84,6 +84,9 @@ export const NOT_DRAWN: Rows = {
   F96: 'a forged or altered record is in the commands',
   F99: 'programs of two versions fold one log during an upgrade',
   rule: 'an object is due by a rule that an order enforces',
+  'unused rule': 'an object is due by a rule since nothing has used it for its time',
+  'keep rule': 'an object is due by a rule that keeps the newest of its group, and is none of them',
+  'absent rule': 'an object is due by a rule since the Node that it names is not there',
   'policy rule': 'an object is due by a CleanupPolicy that its annotation enforces',
   'cluster policy rule': 'an object is due by a ClusterCleanupPolicy that its annotation enforces',
   'policy forbidden': 'the account of a CleanupPolicy may not delete what is due by it',
@@ -194,6 +197,9 @@ export const EXPECTED: Rows = {
     'Only what is due by a policy as it is enforced is deleted, by its account, or by the reaper where it has none (I40).',
   'cluster policy rule':
     'It is deleted once, by the account that the policy names, or by the reaper.',
+  'unused rule': 'It is deleted once, and was in use at no moment of that time (I39).',
+  'keep rule': 'It is deleted once, while as many newer ones of its group stay (I39).',
+  'absent rule': 'It is deleted once, while no Node of that name is there (I39).',
   'policy rule': 'It is deleted once, by the rights of the account that the policy names.',
   'policy forbidden': 'It stays, and is tried again after growing waits.',
   rule: 'It is deleted once, at the version that was judged.',
@@ -203,6 +209,8 @@ export const EXPECTED: Rows = {
   'rule changed': 'A rule that is another by now is in dry run until an order enforces it.',
   'rule raised':
     'The DELETE names the version that was judged, so the server refuses it; the object is judged anew.',
+  'others unread':
+    'Unknown is never unused, nor absent: nothing is deleted by these rules meanwhile, and their time begins anew.',
   'rule fought':
     'After the second object that was made again the rule deletes no more of that controller.',
   tenant:

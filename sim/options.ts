@@ -11,6 +11,7 @@ import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
+import { asksOthers, CONDITION_KINDS, conditionedRules } from './rule/drawn-condition.ts'
 import { drawnRules, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
@@ -95,6 +96,12 @@ const RULED = 0.25
 export const POLICED_FROM = 120_000
 /** From here on who administers a cluster writes ClusterCleanupPolicies in some of these worlds. */
 export const CLUSTER_POLICED_FROM = 130_000
+/**
+ * From here on more worlds have rules, and all of those some that ask about other objects: what
+ * nothing uses, all but the newest, what names no Node.
+ */
+export const CONDITIONED_FROM = 140_000
+const RULED_LATER = 0.4
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
@@ -133,13 +140,15 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     mostRead: Number.MAX_SAFE_INTEGER,
     bursts: bursts(chance, safetyMs),
   }
-  const about = { ...world, kinds: withJobs(served, world.policy) }
+  const about = { ...world, kinds: withRuled(served, world.policy) }
   return { ...about, faults: faults(chance, about, drawable) }
 }
 
-/** They are what rules read fields of. */
-function withJobs(served: readonly string[] | null, { rules }: Policy): readonly string[] | null {
-  return served === null || rules.length === 0 ? served : [...new Set([...served, 'jobs'])]
+/** They are what rules read fields of, and the others that some ask about. */
+function withRuled(served: readonly string[] | null, { rules }: Policy): readonly string[] | null {
+  if (served === null || rules.length === 0) return served
+  const others = rules.some(asksOthers) ? CONDITION_KINDS : []
+  return [...new Set([...served, 'jobs', ...others])]
 }
 
 function isWide(seed: number): boolean {
@@ -170,9 +179,12 @@ function budgeted(seed: number, drawn: Policy): Policy {
 
 function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforced'> {
   const chance = ofOwn(seed, 'rules')
-  if (seed < RULED_FROM || chance.next() >= RULED) return { policy: drawn, enforced: [] }
+  const isLater = seed > CONDITIONED_FROM
+  const share = isLater ? RULED_LATER : RULED
+  if (seed < RULED_FROM || chance.next() >= share) return { policy: drawn, enforced: [] }
   const drawnOnes = drawnRules(chance)
-  const rules = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
+  const own = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
+  const rules = isLater ? [...own, ...conditionedRules(ofOwn(seed, 'conditions'))] : own
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }
 }

@@ -4,10 +4,13 @@
  * What must stay true: all that happens follows from the options, so the same options give the same
  * digest.
  */
+
+import { seeded } from '../testing/seeded.ts'
 import { CHECKERS } from './check/checkers.ts'
 import { type Begun, beginFault } from './fault/faults.ts'
 import { letGoOfAll } from './fault/life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
+import { asksOthers, Others } from './rule/drawn-condition.ts'
 import { beginLooking } from './rule/person.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
@@ -75,6 +78,7 @@ async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   }
   world.start()
   beginLooking(world)
+  beginOthers(world)
   for (const { atMs, acts, lastsMs } of options.bursts) {
     const chosen = world.chance.below(users.length)
     for (let act = 0; act < acts; act++)
@@ -87,6 +91,22 @@ async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   }
   world.isTroubled = false
   for (const { end } of begun) end()
+}
+
+/** Pods and Nodes, about which such rules ask, come and go while there are faults. */
+function beginOthers(world: WholeWorld): void {
+  const { options, time, marks } = world
+  if (!options.policy.rules.some(asksOthers)) return
+  for (const [index, site] of world.sites.entries()) {
+    const others = new Others(site, seeded(options.seed * 32 + index), marks)
+    const act = (): void => {
+      if (!world.isTroubled) return
+      others.act()
+      time.at(time.monotonicMs() + others.nextMs(), act)
+    }
+    others.begin()
+    time.at(others.nextMs(), act)
+  }
 }
 
 function begin(

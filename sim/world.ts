@@ -32,6 +32,7 @@ import { Network, type Passage } from './network.ts'
 import type { SimOptions } from './options.ts'
 import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
+import { noteOthers } from './rule/condition-law.ts'
 import { Marks } from './rule/drawn-rules.ts'
 import { notePolicy } from './rule/policy-history.ts'
 import { ruleLeftovers } from './rule/rule-leftovers.ts'
@@ -322,6 +323,7 @@ export class WholeWorld implements World {
     const truth = this.truthOf(site)
     truth.see(effect, acting)
     notePolicy(this, site, effect)
+    noteOthers(this, site, effect)
     if (effect.before === null) this.homes.set(effect.after?.metadata.uid ?? '', site.name)
     if (acting === undefined && !site.isReplaying) this.#userDid(site, effect)
     if (acting === undefined || site.isReplaying || !isAskedFor(effect, acting)) return

@@ -19,12 +19,16 @@ import { clusterScopeOf, questionOf } from '../reach/scope.ts'
 const OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'] as const
 const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
 
+const USES_OUTPUTS: ReadonlySet<string> = new Set(['tree', 'wide', 'json', 'yaml'])
+/** Objects that --across lists. */
+const LISTED = '500'
+
 interface TreeFlags extends ObjectFlags {
   readonly owners?: boolean
   readonly uses?: boolean
   readonly live?: boolean
   readonly across?: boolean
-  readonly limit: string
+  readonly limit?: string
   readonly at?: string
   readonly output: string
 }
@@ -38,13 +42,14 @@ export function addTree(program: Command): void {
       '--across',
       'what tools mark as managed by it (Argo CD, Flux, Helm, …), in all clusters',
     )
-    .option('--limit <n>', 'objects that --across lists; all are counted', '500')
+    .option('--limit <n>', `objects that --across lists, ${LISTED} without it; all are counted`)
     .option('--uses', 'and which objects use it, and which it uses (takes a rule with unused)')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
       if (flags.across) return await across(words, flags)
       const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
+      checkTree(flags)
       const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
       const at = past?.momentOf(flags.at ?? '')
       if (at !== undefined && flags.live) {
@@ -61,12 +66,32 @@ export function addTree(program: Command): void {
     })
 }
 
+/** What would be left out without a word is refused. */
+function checkTree({ uses, limit, output }: TreeFlags): void {
+  if (limit !== undefined) {
+    throw new ExitError(
+      EXIT.input,
+      '--limit is of what --across lists: leave it out, since a tree has all its dependents',
+    )
+  }
+  if (uses === true && !USES_OUTPUTS.has(output)) {
+    throw new ExitError(
+      EXIT.input,
+      `-o ${output} has owners and dependents alone: with --uses ask for -o ${[...USES_OUTPUTS].join(', ')}`,
+    )
+  }
+}
+
 /** Of a manager that need not be an object: one of any namespace, unless that is named. */
 async function across(words: readonly string[], flags: TreeFlags): Promise<void> {
   const { ACROSS_OUTPUTS, acrossText } = await import('../print/across-text.ts')
   const output = outputOf(flags.output, ACROSS_OUTPUTS)
-  if (flags.owners || flags.live) {
-    throw new ExitError(EXIT.input, '--across goes with neither --owners nor --live')
+  const wrong = (['owners', 'live', 'uses'] as const).find((each) => flags[each] === true)
+  if (wrong !== undefined) {
+    throw new ExitError(
+      EXIT.input,
+      `--${wrong} is of one object and --across of marks in all clusters: ask one, and then the other`,
+    )
   }
   const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
   const { cluster, hint } = await clusterScopeOf(flags)
@@ -74,7 +99,7 @@ async function across(words: readonly string[], flags: TreeFlags): Promise<void>
   if (kind === undefined || name === undefined) {
     throw new ExitError(EXIT.input, '--across takes KIND/NAME: marks name a manager, and no uid')
   }
-  const { namespace, limit } = flags
+  const { namespace, limit = LISTED } = flags
   const at = past?.momentOf(flags.at ?? '')
   const server = { ...serverOf(flags), hint }
   const answer = await answerTo(server, '/v1/across', { kind, name, namespace, cluster, limit, at })

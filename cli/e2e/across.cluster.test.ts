@@ -111,7 +111,9 @@ suite('marks over two clusters', { skip: skip ?? false }, () => {
     await mergePatch(red, pathOf(app), { metadata: { finalizers: null } })
     await eventually('it is seen as a name', async () => {
       const { stdout } = await asked('tree', '--across', 'app/shop')
-      return stdout.startsWith('app/shop  (a name: no such object is seen here)') || stdout
+      return (
+        stdout.startsWith('app/shop  (no manager of that kind and name is seen here)') || stdout
+      )
     })
     for (const [plane, objects] of made) equal((await missingOf(plane, objects)).join(), '')
     const after = await asked('tree', '--across', 'app/shop')

@@ -64,6 +64,22 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--preset: "strict" is none of parity, guarded/,
   ],
   ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
+  ['a limit of a tree', ['tree', 'pod/a', '--limit', '5'], /--limit is of what --across lists/],
+  [
+    'uses in a picture',
+    ['tree', 'pod/a', '--uses', '-o', 'dot'],
+    /-o dot has owners and dependents alone: with --uses ask for -o tree, wide, json, yaml/,
+  ],
+  [
+    'uses as names',
+    ['tree', 'pod/a', '--uses', '-o', 'name'],
+    /-o name has owners and dependents alone/,
+  ],
+  [
+    'uses across clusters',
+    ['tree', 'application/a', '--across', '--uses'],
+    /--uses is of one object and --across of marks in all clusters: ask one, and then the other/,
+  ],
   [
     'an unknown mode',
     ['up', '--mode', 'yolo'],

@@ -12,10 +12,21 @@ import { after, before, suite, test } from 'node:test'
 import { kubeconfigOfAccount, kubectlEach } from '../../testing/cluster/account.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
+import { HOLD } from '../../testing/conformance/world.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import { ACTING, KinfoldProcess } from '../../testing/process/kinfold-process.ts'
-import { DEPLOYMENT, mergePatch } from '../../testing/process/objects.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  type Kind,
+  make,
+  mergePatch,
+  POD,
+  pathOf,
+  REPLICA_SET,
+  remove,
+} from '../../testing/process/objects.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kubectl') ?? false
 const DEFINITIONS = new URL('../../deploy/crds/cleanup-policies.yaml', import.meta.url)
@@ -42,6 +53,19 @@ metadata: { name: cleaner, namespace: shop }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: cleaner }
 subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
 `
+/** Beside the rights of `cleaner`. */
+const MAY_FAIL = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: fail, namespace: shop }
+rules: [{ apiGroups: [''], resources: [pods/status], verbs: [patch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: fail, namespace: shop }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: fail }
+subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
+`
 
 interface Policy {
   readonly status?: {
@@ -49,6 +73,11 @@ interface Policy {
     readonly [key: string]: unknown
     readonly conditions: readonly Readonly<Record<string, string>>[]
   }
+}
+
+interface Pod {
+  readonly metadata: { readonly deletionGracePeriodSeconds?: number }
+  readonly status: { readonly phase: string }
 }
 
 suite('kinfold up with policies of the cluster', { skip }, () => {
@@ -165,6 +194,75 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
       return true
     })
     await eventually('it is deleted', async () => !(await isThere(`${path}/wide`)))
+  })
+
+  test('one that has Pods Failed first deletes none whose status its account may not patch', async () => {
+    const { spec } = POD.body as { readonly spec: object }
+    const lost: Kind = { ...POD, body: { spec: { ...spec, nodeName: 'gone' } } }
+    const draft = { kind: lost, namespace: 'shop', name: 'lost', finalizers: [HOLD] }
+    const pod = pathOf(await make(plane, draft))
+    const lose = { metadata: { labels: { lost: 'yes' } }, status: { phase: 'Running' } }
+    await mergePatch(plane, pod, lose)
+    await mergePatch(plane, `${pod}/status`, lose)
+    const phase = async (): Promise<string> => {
+      const { body } = await plane.request<Pod>('GET', pod)
+      return `${body.status.phase} ${body.metadata.deletionGracePeriodSeconds ?? 'stays'}`
+    }
+    await apply(
+      'lost',
+      '{ serviceAccountName: cleaner, match: { kinds: [Pod], labels: lost }, after: 0, gracePeriodSeconds: 0, failFirst: true }',
+    )
+    await shows('lost', 'Ready', /^True 1 1 1 0 /)
+    await enforce('lost')
+    await shows('lost', 'Permitted', /^False .*cleaner" cannot patch resource "pods\/status"/)
+    equal(await phase(), 'Running stays')
+    await kubectlEach(plane, 'apply', MAY_FAIL)
+    await eventually('it is Failed, and then deleted', async () => {
+      const now = await phase()
+      // Never the one without the other before it.
+      ok(['Running stays', 'Failed stays', 'Failed 0'].includes(now), now)
+      return now === 'Failed 0' || now
+    })
+    await shows('lost', 'Permitted', /^True /)
+    await mergePatch(plane, pod, { metadata: { finalizers: [] } })
+    await eventually('it is gone', async () => !(await isThere(pod)))
+  })
+
+  test('one by owners asks the own references of an object, and no owner of those', async () => {
+    const namespace = 'shop'
+    const deployment = await make(plane, { kind: DEPLOYMENT, namespace, name: 'd' })
+    const owners = [deployment]
+    const set = await make(plane, { kind: REPLICA_SET, namespace, name: 's', owners })
+    const kind = CONFIG_MAP
+    for (const draft of [
+      { kind, namespace, name: 'direct', owners },
+      { kind, namespace, name: 'below', owners: [set] },
+      { kind, namespace, name: 'none' },
+    ]) {
+      const path = pathOf(await make(plane, draft))
+      await mergePatch(plane, path, { metadata: { labels: { owned: 'asked' } } })
+    }
+    const left = async (): Promise<string> => {
+      const names = ['direct', 'below', 'none']
+      const there = await Promise.all(names.map(async (each) => isThere(`${CONFIG_MAPS}/${each}`)))
+      return names.filter((_, index) => there[index]).join(' ')
+    }
+    const about = (owner: string): string =>
+      `{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], owner: ${owner}, labels: owned }, after: 0 }`
+    await apply('by-owner', about('{ kinds: [Deployment.apps] }'))
+    await shows('by-owner', 'Ready', /^True 1 1 1 0 /)
+    await enforce('by-owner')
+    await shows('by-owner', 'Ready', /^True 0 0 0 1 /)
+    equal(await left(), 'below none')
+    await apply('by-none', about('none'))
+    await shows('by-none', 'Ready', /^True 1 1 1 0 /)
+    await enforce('by-none')
+    await shows('by-none', 'Ready', /^True 0 0 0 1 /)
+    equal(await left(), 'below')
+    await remove(plane, deployment)
+    await eventually('all of it is gone', async () => {
+      return !(await isThere(pathOf(set))) && (await left()) === ''
+    })
   })
 
   test('one on pods of a Deployment is held once the second one was replaced', {

@@ -54,7 +54,7 @@ test('as a tree: the manager, each cluster, and what is not listed', () => {
 
 test('a manager that is no object is a name', () => {
   const told = acrossText({ ...answer, managers: [], parts: [] }, 'tree')
-  match(told, /^application\/shop {2}\(a name: no such object is seen here\)\n/)
+  match(told, /^application\/shop {2}\(no manager of that kind and name is seen here\)\n/)
 })
 
 test('as names, and as a table with the cluster of each', () => {

@@ -47,7 +47,7 @@ function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
   const said = others.length === 0 ? first?.because : undefined
   const head =
     first === undefined
-      ? [`${asked.kind}/${asked.name}  (a name: no such object is seen here)`]
+      ? [`${asked.kind}/${asked.name}  (no manager of that kind and name is seen here)`]
       : [first, ...others].map((each) => {
           const at = each.namespace === '' ? '' : ` -n ${each.namespace}`
           return `${each.kind}/${each.name}${at}  (cluster ${labelOf(each.cluster)}; ${each.because})`

@@ -68,14 +68,15 @@ interface Known {
   readonly usage: Usage
 }
 
-function usedBy({ place, usage: { users, last } }: Known): UseStatus {
-  const by = users === 1 ? last : `${users} objects, last by ${last}`
+/** Without the name of a user: who may see the object may not see those that use it. */
+function usedBy({ place, usage: { users } }: Known): UseStatus {
+  const by = users === 1 ? 'an object' : `${users} objects`
   if (!isAny(place)) return { type: 'used', because: `used by ${by}` }
-  return { type: 'unread', because: `what they use was not read of ${by}` }
+  return { type: 'unread', because: `what ${by} may use was not read` }
 }
 
-function lastText({ place, usage: { last } }: Known): string {
-  return isAny(place) ? `until then what ${last} uses was not read` : `used last by ${last}`
+function lastText({ place }: Known): string {
+  return isAny(place) ? 'until then what an object uses was not read' : 'its last use ended then'
 }
 
 /** An owner has the say about its dependents. Empty: it is none of these. */

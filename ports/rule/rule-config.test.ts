@@ -337,10 +337,13 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     'match: { kinds: [Pod], terminating: true }, after: 0, gracePeriodSeconds: 0',
     /would delete all objects of its kinds at once/,
   ],
-  [`${POD}, after: 1h, failFirst: true`, /failFirst takes gracePeriodSeconds: 0/],
+  [
+    `${POD}, after: 1h, failFirst: true`,
+    /failFirst takes gracePeriodSeconds: 0: add it, or leave failFirst out/,
+  ],
   [
     `${POD}, after: 1h, failFirst: true, gracePeriodSeconds: 0, when: { status.phase: Running }`,
-    /failFirst changes status\.phase, by which the rule decides/,
+    /failFirst sets a Pod to Failed first, which changes status\.phase, .*: decide by another field, or leave failFirst out \(unscheduled-pods, orphaned-pods, out-of-service-pods have it: /,
   ],
   [
     'match: { kinds: [ConfigMap], labels: a }, after: 1h, failFirst: true, gracePeriodSeconds: 0',

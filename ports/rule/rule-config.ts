@@ -200,15 +200,24 @@ function flagOf(value: unknown, from: string): boolean {
 /** Of a Pod that is Failed by then the rule has to say the same, should its DELETE come later. */
 const PATCHED = /^status($|\[|\.(phase|conditions|reason|message)($|[.[:]))/
 
+const FAIL_FIRST = Object.entries(BUILTINS)
+  .filter(([, own]) => Object.values(own).some(({ failFirst }) => failFirst === true))
+  .map(([name]) => name)
+  .join(', ')
+
 function checkFailFirst(rule: Rule, from: string): void {
   if (!rule.failFirst) return
   if (rule.gracePeriodSeconds !== 0) {
-    throw bad(`${from}: failFirst takes gracePeriodSeconds: 0; a node ends other Pods itself`)
+    throw bad(
+      `${from}: failFirst takes gracePeriodSeconds: 0: add it, or leave failFirst out, since a node ends other Pods itself and reports it`,
+    )
   }
   const ofPods = readsOf([{ ...rule, failFirst: false }]).filter(({ kind }) => kind === 'Pod')
   const wrong = ofPods.flatMap(({ fields }) => fields).find((path) => PATCHED.test(path))
   if (wrong === undefined) return
-  throw bad(`${from}: failFirst changes ${wrong}, by which the rule decides`)
+  throw bad(
+    `${from}: failFirst sets a Pod to Failed first, which changes ${wrong}, and by that the rule decides, so it would not be due for its DELETE: decide by another field, or leave failFirst out (${FAIL_FIRST} have it: copy one as a rule of your own)`,
+  )
 }
 
 function limitOf(value: unknown, from: string): RuleLimit | null {

@@ -288,10 +288,9 @@ test('who may list pods in one namespace sees them, and nothing of the rest (T12
   equal(own.headers.get('warning'), '299 - "what you may not list is left out, and not counted"')
   deepEqual(shown(await linesOf(own)), ['shop/Pod/a'])
   // Nothing says when, of which kind or in which namespace others change anything.
-  for (const words of ['namespace=other', 'namespace=shop&kind=replicasets.apps']) {
-    deepEqual(await linesOf(await ask(`/v1/history?cluster=c&${words}`, ann)), [], words)
-  }
-  deepEqual([...asks].toSorted().slice(0, 2), ['c list configmaps shop ', 'c list pods other '])
+  const words = 'namespace=shop&kind=replicasets.apps'
+  deepEqual(await linesOf(await ask(`/v1/history?cluster=c&${words}`, ann)), [])
+  ok(asks.has('c list configmaps shop '))
   // Neither which clusters nor which kinds there are.
   const refusals = new Set<string>()
   for (const asked of [
@@ -299,6 +298,7 @@ test('who may list pods in one namespace sees them, and nothing of the rest (T12
     'namespace=shop',
     'cluster=c',
     'cluster=x&namespace=shop',
+    'cluster=c&namespace=other',
     'cluster=c&namespace=shop&kind=pots',
     'cluster=c&namespace=',
   ]) {

@@ -57,9 +57,10 @@ export function addStreams(server: FastifyInstance, parts: StreamParts): void {
       const filter = await recordFilter(parts, request)
       if (filter.only === null)
         return await send(parts, { turns, topic, filter, closed }, request, reply)
-      return await parts.forwarding.answered(request, reply, filter.only, async () =>
-        send(parts, { turns, topic, filter, closed }, request, reply),
-      )
+      return await parts.forwarding.answered(request, reply, filter.only, async (view) => {
+        await parts.access.namespace(request, view, filter.namespace)
+        return await send(parts, { turns, topic, filter, closed }, request, reply)
+      })
     })
   }
 }

@@ -202,6 +202,8 @@ function questionsOf(world: World, { event, at, outcome }: Folded): string {
 function restsOnNamed(command: Command): boolean {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return true
   const { target, references, owners } = command
+  // What a rule names is no owner: its law is I39.
+  if (command.type === 'DeleteObject' && command.rule !== null) return true
   return owners.every(({ uid, group, name, namespace }) => {
     const isNamed = references.some(
       (each) => each.uid === uid && each.name === name && groupIn(each.apiVersion) === group,

@@ -315,3 +315,84 @@ test('by a policy of the cluster without an account the reaper deletes, and nobo
     else match(said, /policy \*\/tidy deletes as the reaper, not .* \(I40\)/)
   }
 })
+
+const PODS = '/api/v1/namespaces/blue/pods'
+const NODES = '/api/v1/nodes'
+
+function usePod(rig: Rig, name: string, map: string): void {
+  const spec = { volumes: [{ name: 'v', configMap: { name: map } }] }
+  rig.site.user('POST', PODS, { metadata: { name }, spec })
+}
+
+test('what is used, or was within the time of the rule, is objected to; a use of just now is not', async () => {
+  const rig = new Rig(ruleIn('idle cm 0 unused:600'))
+  rig.order()
+  const object = rig.make('it')
+  usePod(rig, 'p', 'it')
+  await rig.world.time.advance(20 * MINUTE)
+  rig.command(object)
+  match(rig.delete(object), /it was used since 1200000 ms ago, is still \(I39\)/)
+  const other = rig.make('other')
+  rig.command(other)
+  match(rig.delete(other), /it is there for 0 ms, and not 600000 \(I39\)/)
+  rig.site.user('DELETE', `${PODS}/p`)
+  const again = rig.make('it')
+  await rig.world.time.advance(9 * MINUTE)
+  rig.command(again)
+  match(rig.delete(again), /it is there for 540000 ms/)
+  const unused = rig.make('it')
+  await rig.world.time.advance(11 * MINUTE)
+  usePod(rig, 'late', 'it')
+  rig.command(unused)
+  equal(rig.delete(unused), '')
+})
+
+test('what was used until just before the time of the rule is objected to', async () => {
+  const rig = new Rig(ruleIn('idle cm 0 unused:600'))
+  rig.order()
+  const object = rig.make('it')
+  usePod(rig, 'p', 'it')
+  await rig.world.time.advance(20 * MINUTE)
+  rig.site.user('DELETE', `${PODS}/p`)
+  await rig.world.time.advance(9 * MINUTE)
+  rig.command(object)
+  match(rig.delete(object), /it was used since 1740000 ms ago, until 540000 ms ago \(I39\)/)
+})
+
+test('one of the newest that a rule keeps is objected to, and no other', async () => {
+  const rig = new Rig(ruleIn('few cm 60 keep:2 by:namespace'))
+  rig.order()
+  const all: ApiObject[] = []
+  for (const name of ['a', 'b', 'c']) {
+    all.push(rig.make(name))
+    await rig.world.time.advance(MINUTE)
+  }
+  // It is not due by then, and so none of those that are counted.
+  rig.make('young')
+  for (const each of all) rig.command(each)
+  const told = all.toReversed().map((each) => rig.delete(each))
+  match(told[0] ?? '', /it is one of the newest 2, 0 are newer \(I39\)/)
+  // What was deleted just now may have been counted.
+  match(told[1] ?? '', /it is one of the newest 2, 1 are newer \(I39\)/)
+  equal(told[2], '')
+})
+
+test('what names a Node that is there, or none, is objected to', async () => {
+  const rig = new Rig(ruleIn('nodeless cm 0 no-node:data.node'))
+  rig.order()
+  rig.site.user('POST', NODES, { metadata: { name: 'n' } })
+  const make = (name: string, data: object): ApiObject => {
+    rig.site.user('POST', AT, { metadata: { name }, data })
+    return rig.site.server.object('', 'configmaps', 'blue', name) as ApiObject
+  }
+  const [there, gone, none] = [
+    make('there', { node: 'n' }),
+    make('gone', { node: 'm' }),
+    make('none', {}),
+  ]
+  await rig.world.time.advance(10 * MINUTE)
+  for (const each of [there, gone, none]) rig.command(each)
+  match(rig.delete(there), /Node n is there \(I39\)/)
+  equal(rig.delete(gone), '')
+  match(rig.delete(none), /it names no Node \(I39\)/)
+})

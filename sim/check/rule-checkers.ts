@@ -22,8 +22,8 @@ import {
   objectionToPolicy,
   overLimit,
   ruleBehind,
-  ruledObject,
 } from '../rule/rule-law.ts'
+import { ruledObject } from '../rule/ruled-object.ts'
 import { TENANT } from '../workload.ts'
 import { statesOf } from './states.ts'
 
@@ -43,6 +43,9 @@ export const ruleCheckers: readonly Checker[] = [
       const rule = ruleBehind(seen)
       if (rule === undefined || mayBeByOwners(seen)) return ''
       if (accountIn(seen.acting) === undefined) seen.world.reached('rule')
+      for (const each of ['unused', 'keep', 'absent'] as const) {
+        if (rule[each] !== null) seen.world.reached(`${each} rule`)
+      }
       return objectionTo(seen, rule)
     },
   },

@@ -13,6 +13,7 @@ import type { ScheduledFault } from '../options.ts'
 import type { Users } from '../workload.ts'
 import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
+import { conditionFaults } from './condition-faults.ts'
 import { configFaults } from './configured.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
@@ -39,6 +40,7 @@ export const FAULTS: readonly Fault[] = [
   ...tenantFaults,
   ...ruleFaults,
   ...policyFaults,
+  ...conditionFaults,
 ]
 
 export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
@@ -58,6 +60,9 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F73: 'users delete an object and create another one under its name',
   F74: 'users delete objects that a finalizer of their own holds',
   rule: 'in worlds with rules, when one deletes an object',
+  'unused rule': 'in worlds with such rules, when one deletes an object',
+  'keep rule': 'in worlds with such rules, when one deletes an object',
+  'absent rule': 'in worlds with such rules, when one deletes an object',
   'policy rule': 'in worlds with policies of namespaces, when one deletes an object',
   'cluster policy rule': 'in worlds with policies of clusters, when one deletes an object',
   'policy forbidden':

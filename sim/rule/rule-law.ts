@@ -11,11 +11,12 @@
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { Command, RulePolicy } from '../../core/model/command.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
-import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import type { EffectSeen, World } from '../model.ts'
+import { objectionOfOthers } from './condition-law.ts'
 import { enforcedSinceMs, ruleOf, wasEnforced } from './person.ts'
 import { drawnRule, policyObjection } from './policy-history.ts'
+import { ruledObject } from './ruled-object.ts'
 
 /** From when it is due until it may be deleted; what is said ahead is said before that. */
 export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
@@ -156,7 +157,7 @@ export function mayBeByOwners({ world, site, before }: Seen): boolean {
 
 /** Why the rule may not delete it; empty when it may. */
 export function objectionTo(seen: EffectSeen, rule: Rule): string {
-  const { world, before, sent } = seen
+  const { world, site, before, sent } = seen
   const { uid, resourceVersion } = before.metadata
   const { preconditions, propagationPolicy } = sent as DeleteBody
   if (preconditions?.uid !== uid) return `uid ${preconditions?.uid} was commanded (I3)`
@@ -168,6 +169,8 @@ export function objectionTo(seen: EffectSeen, rule: Rule): string {
   if (dueMs === undefined) return `rule ${rule.name} is not about it (I39)`
   const leftMs = dueMs + waitMsOf(rule) - world.time.now()
   if (leftMs > 0) return `rule ${rule.name} has it deleted in ${leftMs} ms (I39)`
+  const ofOthers = objectionOfOthers(world, site, before, rule)
+  if (ofOthers !== '') return ofOthers
   // A policy is enforced by an annotation (I40).
   const ruled = ruledBehind(seen)
   return ruled === undefined || ruled.policy !== null ? '' : objectionToOrder(seen, ruled.digest)
@@ -176,40 +179,6 @@ export function objectionTo(seen: EffectSeen, rule: Rule): string {
 interface DeleteBody {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
   readonly propagationPolicy?: string
-}
-
-export function ruledObject(object: ApiObject): Parameters<typeof dueMsOf>[1] {
-  const { namespace = '', creationTimestamp, labels = {}, annotations = {} } = object.metadata
-  const { apiVersion, kind } = object
-  return {
-    ...{ group: groupIn(apiVersion), kind, namespace, labels, annotations },
-    createdMs: Date.parse(creationTimestamp),
-    ...deletionIn(object),
-    ownerKinds: (object.metadata.ownerReferences ?? []).map(
-      ({ apiVersion, kind }) => `${kind}.${groupIn(apiVersion)}`,
-    ),
-    field: (path) => fieldIn(object, path),
-  }
-}
-
-function deletionIn({ metadata }: ApiObject) {
-  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata
-  const graceSeconds = deletionGracePeriodSeconds ?? null
-  const asked = Date.parse(deletionTimestamp ?? '') - (graceSeconds ?? 0) * 1_000
-  const deletedMs = Number.isNaN(asked) ? null : asked
-  return { deletedMs, graceSeconds, hasFinalizers: finalizers.length > 0 }
-}
-
-/** As a rule writes it: `status.conditions[type=Complete].lastTransitionTime`. */
-function fieldIn(object: ApiObject, path: string): string | undefined {
-  let value: unknown = object
-  for (const [, name = '', key, wanted] of path.matchAll(/([\w-]+)(?:\[(\w+)=([^\]]*)\])?/g)) {
-    value = (value as Record<string, unknown> | undefined)?.[name]
-    if (key === undefined) continue
-    const all = Array.isArray(value) ? (value as Record<string, unknown>[]) : []
-    value = all.find((each) => each[key] === wanted)
-  }
-  return value === undefined || value === null ? undefined : String(value)
 }
 
 interface Deleted {

@@ -12,9 +12,11 @@ import type { World } from '../model.ts'
 import { isOfLivingOwners, objectOf } from '../oracle.ts'
 import type { Site } from '../site.ts'
 import { TENANT } from '../workload.ts'
+import { isLeftByOthers } from './condition-law.ts'
 import { wants } from './person.ts'
 import { enforcedRules } from './policy-history.ts'
-import { ruledObject, waitMsOf } from './rule-law.ts'
+import { waitMsOf } from './rule-law.ts'
+import { ruledObject } from './ruled-object.ts'
 
 /** From when it may be deleted until it is, where nothing is amiss. */
 const SOON_MS = 3 * 60_000
@@ -31,15 +33,21 @@ export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[]
     const { metadata } = object
     if (metadata.deletionTimestamp !== undefined || metadata.namespace === TENANT) return []
     if (!isOfLivingOwners(site.server, object)) return []
-    const rule = rules.find((each) => isOver(world, object, each))
+    const rule = rules.find((each) => isOver(world, site, object, each))
     if (rule === undefined) return []
     const text = `${object.kind}/${metadata.name} is due by rule ${rule.name}`
     return [{ object: objectOf(object), isStuck: false, text, rule: rule.name }]
   })
 }
 
-function isOver(world: World, object: ApiObject, rule: World['policy']['rules'][number]): boolean {
+function isOver(
+  world: World,
+  site: Site,
+  object: ApiObject,
+  rule: World['policy']['rules'][number],
+): boolean {
   const dueMs = dueMsOf(rule, ruledObject(object))
   const waitMs = waitMsOf(rule) + SOON_MS
-  return dueMs !== undefined && dueMs + waitMs < world.time.now()
+  if (dueMs === undefined || dueMs + waitMs >= world.time.now()) return false
+  return isLeftByOthers(world, site, object, { rule, soonMs: waitMs })
 }

@@ -9,6 +9,8 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { TOOLS } from '../../ports/record/manager-mark.ts'
+import { withApplications } from '../rig/applications.ts'
 import { GraphGroup, tell } from '../rig/graph-group.ts'
 import { eventsOf } from '../rig/task-rig.ts'
 import { missingBrowser, openPage, startBrowser } from './browser.ts'
@@ -58,6 +60,18 @@ const SEEN: Readonly<Record<string, readonly [Record<string, string>, RegExp, Re
 function hashOf(view: string, words: Record<string, string>): string {
   return view === 'home' ? '/#/' : `/#/${view}?${new URLSearchParams(words)}`
 }
+
+/** An Application with objects in two clusters, one of them kept by a mark. */
+const MARKED = withApplications(
+  eventsOf([
+    ...['serve widget', 'relist widget'],
+    'put widget/shop in argocd [resources-finalizer.argocd.argoproj.io]',
+    ...['put deploy/web in shop [label:app=shop]', 'put pod/a in shop <- deploy/web in shop'],
+    ...['cluster d', 'serve widget', 'relist widget', 'put deploy/api in shop [label:app=shop]'],
+    'put cm/kept in shop [label:app=shop annotation:argocd.argoproj.io/sync-options=Delete=false]',
+  ]),
+)
+const MARKS = { tools: TOOLS, argoInstanceLabel: 'app' }
 
 /**
  * What is wider than its place, so that a part of it is out of sight. Trees and differences scroll
@@ -110,6 +124,29 @@ suite('every view', { skip: skip ?? false }, () => {
         if (comes !== null) await page.getByRole('main').getByText(comes).first().waitFor()
         deepEqual(wrong, [], view)
         await page.context().close()
+      }
+    })
+
+    test(`marks of tools are whole and linked in the same, ${isDark ? 'dark' : 'light'}`, async (t) => {
+      const group = new GraphGroup(1, 0, Date.now())
+      t.after(async () => await group.stop())
+      const { url } = await group.start({ marks: MARKS })
+      await tell(group.log, MARKED)
+      await group.caughtUp()
+      const of = { cluster: 'c', uid: 'widget-shop' }
+      for (const view of ['object', 'plan']) {
+        const look = { width: 390, height: 844, isDark }
+        const { page, wrong } = await openPage(browser, url + hashOf(view, of), look)
+        t.after(async () => await page.context().close())
+        const section = page.locator('section').filter({ hasText: 'seen by marks' })
+        await section
+          .getByText(/3 objects in 2 clusters bear marks of Argo CD/)
+          .first()
+          .waitFor()
+        ok((await section.getByRole('link').count()) > 0, `${view} leads nowhere`)
+        deepEqual(await violations(page), [], view)
+        deepEqual(await cutIn(page), [], view)
+        deepEqual(wrong, [], view)
       }
     })
   }

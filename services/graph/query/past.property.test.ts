@@ -121,7 +121,7 @@ async function answersAt(
     const node = view.node(uid)
     ok(node !== undefined)
     for (const rule of rules) {
-      told[`rule ${rule.name} ${uid}`] = explained(view, rule, node)
+      told[`rule ${rule.name} ${uid}`] = explained(view, rule, node, WHOLE)
       told[`planned ${rule.name} ${uid}`] = placeOf(rule, node)
     }
     told[`plan ${uid}`] = await planner.plan(view, uid, 'Foreground', 100)

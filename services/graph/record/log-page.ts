@@ -113,6 +113,7 @@ export async function onePage<T>(
     return await answer(async () => await freshOf(parts, request, reply, asked))
   }
   return await forwarding.answered(request, reply, filter.only, async (view) => {
+    await access.namespace(request, view, filter.namespace)
     return await answer(async () => ownFresh([view]))
   })
 }

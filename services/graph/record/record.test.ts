@@ -1005,11 +1005,16 @@ test('who may list one kind in one namespace sees that, and nothing of the rest 
   const gone = await ask('/v1/changes?cluster=c&namespace=shop&change=gone')
   deepEqual([gone.hidden, gone.changes.length, told.hidden], [0, 2, 0])
   match(told.partial, /what you may not list is left out/)
-  // Of another namespace, or another kind, the answer is the same whatever there is.
-  const nothing = JSON.stringify({ ...(await ask('/v1/changes?cluster=c&namespace=no')), asOf: [] })
-  for (const words of ['namespace=other', 'namespace=shop&kind=configmaps']) {
-    const answer = await ask(`/v1/changes?cluster=c&${words}`)
-    equal(JSON.stringify({ ...answer, asOf: [] }), nothing, words)
+  // Of another kind, or another namespace, the answer is the same whatever there is.
+  const kinds = ['configmaps', 'replicasets.apps'].map(async (kind) => {
+    const answer = await ask(`/v1/changes?cluster=c&namespace=shop&kind=${kind}`)
+    return JSON.stringify({ ...answer, asOf: [] })
+  })
+  equal(new Set(await Promise.all(kinds)).size, 1)
+  deepEqual((await ask('/v1/changes?cluster=c&namespace=shop&kind=configmaps')).changes, [])
+  const nowhere = JSON.stringify(await ask('/v1/changes?cluster=nowhere&namespace=shop'))
+  for (const words of ['namespace=other', 'namespace=no']) {
+    equal(JSON.stringify(await ask(`/v1/changes?cluster=c&${words}`)), nowhere, words)
   }
   ok((await all('/v1/changes?uid=pod-a&cluster=c')).length > 2)
   for (const asked of [

@@ -5,10 +5,10 @@
  */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Event } from '../../../../core/model/event.ts'
 import { type MarkSettings, TOOLS } from '../../../../ports/record/manager-mark.ts'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import { checked } from '../../../../testing/answer-check.ts'
+import { withApplications } from '../../../../testing/rig/applications.ts'
 import { GraphGroup, type ProcessOptions, tell } from '../../../../testing/rig/graph-group.ts'
 import { eventsOf } from '../../../../testing/rig/task-rig.ts'
 import type { Across, Why } from '../../api/answer-schema.ts'
@@ -17,24 +17,11 @@ const MARKS: MarkSettings = { tools: TOOLS, argoInstanceLabel: 'app' }
 const ARGO = 'widget'
 const FINALIZER = 'resources-finalizer.argocd.argoproj.io'
 
-/** The widgets of a story are Applications of Argo CD. */
-function withApplications(events: readonly Event[]): readonly Event[] {
-  const text = JSON.stringify(events, (_, value) =>
-    typeof value === 'bigint' ? { bigint: `${value}` } : value,
-  )
-  const told = text
-    .replaceAll('"example.com"', '"argoproj.io"')
-    .replaceAll('"Widget"', '"Application"')
-    .replaceAll('"widgets"', '"applications"')
-  return JSON.parse(told, (_, value) =>
-    typeof value?.bigint === 'string' ? BigInt(value.bigint) : value,
-  ) as readonly Event[]
-}
-
 interface Asker {
   across(query: string, who?: string): Promise<Across>
   why(query: string): Promise<Why>
   status(query: string): Promise<number>
+  text(query: string, who: string): Promise<string>
 }
 
 async function asker(
@@ -68,6 +55,10 @@ async function asker(
     across: async (query, who) => (await json(`across?${query}`, who)) as Across,
     why: async (query) => (await json(`why?${query}`)) as Why,
     status: async (query) => (await get(`${urls[0]}/v1/across?${query}`)).status,
+    text: async (query, who) => {
+      const response = await get(`${urls[0]}/v1/across?${query}`, who)
+      return `${response.status} ${await response.text()}`
+    },
   }
 }
 
@@ -250,4 +241,25 @@ test('who may not list an object learns nothing of it, nor of its cluster, nor o
   // There or not, it is one answer.
   const none = await asked.across('kind=application&name=none', 'eve')
   deepEqual({ ...none, asked: eve.asked }, eve)
+})
+
+test('who may list nothing learns neither which clusters there are nor their partitions', async (t) => {
+  const options = { marks: MARKS, authority, isReadingReviewed: true }
+  const asked = await asker(t, STORY, options)
+  const none = await asked.text('kind=application&name=shop', 'eve')
+  match(none, /^200 .*"parts":\[\].*"asOf":\[\]/)
+  for (const more of [
+    ...['cluster=c', 'cluster=d', 'cluster=nowhere', 'cluster=nowhere&at=pos:7-1'],
+    // Of a cluster, of none, and one that is not folded yet.
+    ...['at=pos:0-1', 'at=pos:1-1', 'at=pos:7-1', 'at=pos:0-99999', 'at=1999-01-01T00:00:00Z'],
+  ]) {
+    equal(await asked.text(`kind=application&name=shop&${more}`, 'eve'), none, more)
+  }
+  // Who may see all learns what is wrong.
+  match(
+    await asked.text('kind=application&name=shop&cluster=nowhere', 'bob'),
+    /^404 .*known clusters/,
+  )
+  match(await asked.text('kind=application&name=shop&at=pos:7-1', 'bob'), /^400 .* in partition 0/)
+  match(await asked.text('kind=application&name=shop', 'ann'), /"asOf":\[\{"partition":1,/)
 })

@@ -272,17 +272,14 @@ test('what is held in a namespace is told to who may list there, and of the rest
     }
     const [{ position }] = bob.told['asOf'] as [{ readonly position: number }]
     const at = `at=pos:0-${position}`
-    for (const path of ['held?cluster=c&namespace=shop', 'held?cluster=c&namespace=elsewhere']) {
-      const [now, then] = [await ask('ann', path), await ask('ann', `${path}&${at}`)]
-      deepEqual({ ...then.told, asOf: [] }, { ...now.told, asOf: [] })
-    }
+    const path = 'held?cluster=c&namespace=shop'
+    const [now, then] = [await ask('ann', path), await ask('ann', `${path}&${at}`)]
+    deepEqual({ ...then.told, asOf: [] }, { ...now.told, asOf: [] })
     for (const moment of [at, 'at=2099-01-01T00:00:00Z', 'at=pos:0-99999', 'at=pos:7-1']) {
       for (const path of ['held?', 'held?cluster=c&', 'held?cluster=nowhere&namespace=shop&']) {
         deepEqual(await ask('ann', path + moment), await ask('ann', 'held'), path + moment)
       }
     }
-    const elsewhere = await ask('ann', 'held?cluster=c&namespace=elsewhere')
-    deepEqual([elsewhere.told['counts'], elsewhere.told['total']], [[], 0])
     for (const path of [
       'held',
       'held?cluster=c',
@@ -292,6 +289,31 @@ test('what is held in a namespace is told to who may list there, and of the rest
       equal((await ask('ann', path)).status, 403, path)
     // Nor which clusters there are.
     deepEqual(await ask('ann', 'held?cluster=nowhere&namespace=shop'), await ask('ann', 'held'))
+  }
+})
+
+test('whether there is a cluster is told to nobody who may list nothing of it (T12)', async (t) => {
+  for (const processes of [1, 2]) {
+    const ask = await asking(t, [...TREE, 'delete pod/mine'], processes)
+    const refused = await ask('eve', 'held')
+    const routes = ['held?', 'rules?', 'rules/any/plan?', 'lineage?', 'history?', 'deletions?']
+    for (const route of [...routes, 'changes?']) {
+      for (const moment of ['', '&at=pos:7-1', '&at=pos:0-99999', '&at=1999-01-01T00:00:00Z']) {
+        if (moment !== '' && !/^(held|rules)/.test(route)) continue
+        for (const [who, cluster, namespace] of [
+          ['eve', 'c', 'shop'],
+          ['eve', 'nowhere', 'shop'],
+          ['ann', 'c', 'elsewhere'],
+          ['ann', 'nowhere', 'shop'],
+        ] as const) {
+          const path = `${route}cluster=${cluster}&namespace=${namespace}${moment}`
+          for (let each = 0; each < processes; each++) {
+            deepEqual(await ask(who, path), refused, `${who} ${path}`)
+          }
+        }
+      }
+    }
+    equal((await ask('ann', 'held?cluster=c&namespace=shop&at=pos:7-1')).status, 400)
   }
 })
 

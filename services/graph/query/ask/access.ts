@@ -21,7 +21,9 @@ import { GROUP, maySeeAll } from '../../../../runtime/http/whole-right.ts'
 import { NOT_JUDGED } from '../answer/judged.ts'
 import type { TreeNode } from '../answer/tree.ts'
 import type { Clusters } from '../view/clusters.ts'
+import { kindsIn } from '../view/kind-name.ts'
 import { HIDDEN, type Sight, WHOLE } from '../view/sight.ts'
+import type { View } from '../view/view.ts'
 
 /** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
 const MOST_REVIEWED = 200
@@ -88,6 +90,22 @@ export class Access {
   /** Whether objects of this kind may be listed in this namespace of their cluster. */
   async mayList(request: FastifyRequest, place: KindPlace): Promise<boolean> {
     return (await this.mayAll(request)) || (await this.#mayRead(request, 'list', place, ''))
+  }
+
+  /**
+   * Throws where who asks may list nothing in this namespace, the same as where there is no such
+   * cluster. To be asked in the process that has the cluster.
+   */
+  async namespace(request: FastifyRequest, view: View, namespace: string): Promise<void> {
+    const sight = await this.sight(request, view.cluster, 'list')
+    if (sight.isWhole) return
+    const kinds = (await kindsIn(view)).filter(({ scope }) => scope === 'Namespaced')
+    // The core group first: most roles name one of its kinds.
+    const sorted = kinds.toSorted((a, b) => Number(a.group !== '') - Number(b.group !== ''))
+    for (const { group, kind } of sorted) {
+      if (await sight.shows({ group, kind, namespace })) return
+    }
+    throw denied()
   }
 
   /** As `graph`, of one object. */

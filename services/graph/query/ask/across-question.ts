@@ -8,28 +8,33 @@
  * Not here: what one process finds (across/across-part.ts), all of it (across/across-answer.ts).
  */
 import type { FastifyInstance } from 'fastify'
+import type { ClusterId } from '../../../../core/model/object.ts'
 import { type MarkSettings, TOOLS } from '../../../../ports/record/manager-mark.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import { documentOf } from '../../api/document.ts'
+import { type AsOf, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
-import { joined } from '../across/across-answer.ts'
+import { type AcrossAnswer, joined } from '../across/across-answer.ts'
 import { type AcrossPart, acrossIn } from '../across/across-part.ts'
 import { onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
-import { askedIn } from '../index/moment.ts'
+import { type Asked, askedIn } from '../index/moment.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
+import type { KnownCluster } from '../view/clusters.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import { LEFT_OUT } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { askedOf } from './choice.ts'
 import { meantIn } from './list-question.ts'
-import { json, type QuestionParts, scopedClusters } from './question.ts'
+import { namedClusters } from './not-found.ts'
+import { json, type QuestionParts } from './question.ts'
 
 /** Objects that an answer lists, unless it is asked for another number, and at most. */
 const LISTED = 500
 const LISTED_MOST = 10_000
 
 const OFF = `no marks are read: the setting across.marks names none of ${TOOLS.join(', ')}`
+/** Without what could not be asked, and why: that may name a cluster. */
+const UNASKED = 'not all could be asked'
 
 export function addAcross(
   server: FastifyInstance,
@@ -54,12 +59,10 @@ export function addAcross(
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return json(await own(mine))
     const all = await clusters.all()
-    const named = await scopedClusters(parts, request, { isWhole })
     const refOf = clusterRefs(all)
-    const meant = meantIn(
-      all.map((each) => ({ ...each, ...refOf(each.id) })),
-      at,
-    )
+    const every = all.map((each) => ({ ...each, ...refOf(each.id) }))
+    const within = withinOf(all, askedOf(request)['cluster'], isWhole)
+    const meant = isWhole ? meantIn(every, at) : every.filter((each) => mayHave(each, at))
     const read = async (answer: Answer): Promise<AcrossPart> =>
       (await readJson(answer)) as AcrossPart
     const { all: gathered, partial } = await forwarding.gathered(request, reply, {
@@ -67,17 +70,43 @@ export function addAcross(
     })
     const answers = gathered.map(({ answer }) => answer)
     const left = at === undefined || !isWhole ? '' : leftOut(answers, meant, partial)
-    const isNamed = askedOf(request)['cluster'] !== undefined
-    const within = isNamed ? new Set(named.map(({ id }) => id)) : undefined
     const answer = joined(answers, { asked: { kind, namespace, name }, within, refOf, limit })
     const doubts = new Set([
       ...(marks.tools.length === 0 ? [OFF] : []),
-      ...(isWhole ? [] : [LEFT_OUT]),
-      ...[partial, left, ...answers.map((each) => each.partial)],
+      ...(isWhole ? [partial, left] : [LEFT_OUT, partial === '' ? '' : UNASKED]),
+      ...answers.map((each) => each.partial),
     ])
     const lacks = [...doubts].filter((each) => each !== '').join('; ')
     if (at !== undefined && lacks === '') markImmutable(reply)
     const asOf = onePerPartition(answers.flatMap((each) => each.asOf))
-    return documentOf('Across', { answer, partial: lacks, asOf })
+    const shown = isWhole ? asOf : asOf.filter(isOf(answer, all))
+    return documentOf('Across', { answer, partial: lacks, asOf: shown })
   })
+}
+
+/** Clusters of the manager; undefined: any. Throws where one is unknown to who may see all. */
+function withinOf(
+  all: readonly KnownCluster[],
+  asked: string | undefined,
+  isWhole: boolean,
+): ReadonlySet<ClusterId> | undefined {
+  if (asked === undefined) return undefined
+  // To others an unknown cluster is as one of which they may list nothing.
+  if (!isWhole && !all.some(({ id, name }) => id === asked || name === asked)) return new Set()
+  return new Set(namedClusters(all, asked).map(({ id }) => id))
+}
+
+/** Whether a moment may be one of this cluster. */
+function mayHave({ partition }: KnownCluster, at: Asked | undefined): boolean {
+  return at?.type !== 'position' || at.partition === partition
+}
+
+/** Of a partition with a cluster that the answer names. */
+function isOf(
+  { parts, managers }: AcrossAnswer,
+  all: readonly KnownCluster[],
+): (each: AsOf) => boolean {
+  const named = new Set([...parts, ...managers].map(({ cluster }) => cluster.id))
+  const own = new Set(all.filter(({ id }) => named.has(id)).map(({ partition }) => partition))
+  return ({ partition }) => own.has(partition)
 }

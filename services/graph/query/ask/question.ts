@@ -38,7 +38,7 @@ import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../
 import { leftOut, leftOutText, openedAt, ownThen } from '../answer/held-then.ts'
 import type { Match, Query, Why } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { askedIn } from '../index/moment.ts'
+import { type Asked, askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
@@ -315,23 +315,21 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
               return await oneAtATime(request, () => heldIn(then, readers, query, scope))
             },
           })
-    const mine = await forwarding.ownOf(request, reply)
-    const asked = meantIn(await scopedClusters(parts, request, scope), at)
-    // A partition may have others beside those that are asked about.
-    const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
-    if (mine !== undefined) return json(await own(mine.filter(isAsked)))
     const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
-    const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
-    // Orders are known to every partition, also where there is no cluster yet.
-    const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
-    const told = all.map(({ answer }) => answer)
-    const held = heldOfAll([...here, ...told], asked)
-    const left = at === undefined ? '' : leftOut(told, asked, partial)
-    const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
-    // Before any cluster was observed, a later answer may have one.
-    if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
-    const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
-    return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
+    return await answeredIn(parts, { request, reply, scope }, at, {
+      ...{ own, read },
+      async joined({ answers, asked, partial }) {
+        // Orders are known to every partition, also where there is no cluster yet.
+        const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
+        const held = heldOfAll([...here, ...answers], asked)
+        const left = at === undefined ? '' : leftOut(answers, asked, partial)
+        const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
+        // Before any cluster was observed, a later answer may have one.
+        if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
+        const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
+        return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
+      },
+    })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const limit = limitOf(askedOf(request)['limit'])
@@ -384,6 +382,51 @@ export async function heldScope(access: Access, request: FastifyRequest): Promis
   const isWhole = await access.mayAll(request)
   if (!isWhole && (cluster === undefined || !namespace)) await access.graph(request)
   return { isWhole, namespace, sight: async (id) => await access.sight(request, id, 'list') }
+}
+
+interface ScopedQuestion {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly scope: HeldScope
+}
+
+interface ScopedAnswer<T> {
+  /** Of the clusters of one process. */
+  readonly own: (views: readonly View[]) => Promise<T>
+  readonly read: (answer: Answer) => Promise<T>
+  readonly joined: (gathered: {
+    readonly answers: readonly T[]
+    readonly asked: ReturnType<typeof namedClusters>
+    readonly partial: string
+  }) => Promise<unknown>
+}
+
+/**
+ * Of all clusters that are asked about. Who may not see the whole graph is answered where the one
+ * cluster is: only there it is known whether they may list anything of it, and who may not learns
+ * neither that there is such a cluster nor which partition it is in.
+ */
+export async function answeredIn<T>(
+  parts: Pick<QuestionParts, 'access' | 'clusters' | 'forwarding'>,
+  { request, reply, scope }: ScopedQuestion,
+  at: Asked | undefined,
+  { own, read, joined }: ScopedAnswer<T>,
+): Promise<unknown> {
+  const { access, forwarding } = parts
+  const mine = await forwarding.ownOf(request, reply)
+  const named = await scopedClusters(parts, request, scope)
+  if (!scope.isWhole) {
+    return await forwarding.answered(request, reply, onlyOf(named).id, async (view) => {
+      await access.namespace(request, view, scope.namespace ?? '')
+      return await joined({ answers: [await own([view])], asked: meantIn(named, at), partial: '' })
+    })
+  }
+  const asked = meantIn(named, at)
+  // A partition may have others beside those that are asked about.
+  const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
+  if (mine !== undefined) return json(await own(mine.filter(isAsked)))
+  const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+  return await joined({ answers: all.map(({ answer }) => answer), asked, partial })
 }
 
 /** The list of clusters is shown only to users who may see the whole graph. */

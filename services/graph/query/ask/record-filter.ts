@@ -26,6 +26,8 @@ export interface RecordFilter {
    * null: any process.
    */
   readonly only: ClusterId | null
+  /** Which is asked for; empty: any. */
+  readonly namespace: string
   /**
    * The clusters that are asked for; undefined: all, those included that no partition was given to.
    */
@@ -96,6 +98,7 @@ async function filterOf(
   }
   return {
     only: isWhole ? null : (only?.id ?? null),
+    namespace: namespace ?? '',
     clusters: ids === undefined ? undefined : asked,
     isOfClusters: (key) => ids === undefined || ids.has(clusterOfHome(key)),
     partial: isWhole ? '' : LEFT_OUT,

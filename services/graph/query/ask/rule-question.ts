@@ -34,8 +34,8 @@ import { meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
 import {
   aboutOne,
+  answeredIn,
   heldScope,
-  json,
   namedIn,
   onlyOf,
   type QuestionParts,
@@ -77,7 +77,7 @@ export function addRules(server: FastifyInstance, parts: QuestionParts): void {
 }
 
 function addRuleList(server: FastifyInstance, parts: QuestionParts): void {
-  const { access, clusters, forwarding, oneAtATime, open } = parts
+  const { access, clusters, oneAtATime, open } = parts
   server.get('/v1/rules', async (request, reply) => {
     const scope = await heldScope(access, request)
     const { name, counts, at: text } = askedOf(request)
@@ -87,25 +87,24 @@ function addRuleList(server: FastifyInstance, parts: QuestionParts): void {
       await oneAtATime(request, async () => await rulesIn(views, asked))
     const own = async (views: readonly View[]): Promise<OwnRules> =>
       at === undefined ? await inTurn(views) : await ownThen(views, at, { open, own: inTurn })
-    const mine = await forwarding.ownOf(request, reply)
-    const meant = meantIn(await scopedClusters(parts, request, scope), at)
-    const isMeant = ({ cluster }: View): boolean => meant.some(({ id }) => id === cluster)
-    if (mine !== undefined) return json(await own(mine.filter(isMeant)))
     const read = async (answer: Answer): Promise<OwnRules> => (await readJson(answer)) as OwnRules
-    const { all, partial } = await forwarding.gathered(request, reply, { asked: meant, own, read })
-    const answers = all.map(({ answer }) => answer)
-    const left = at === undefined ? '' : leftOut(answers, meant, partial)
-    // Rules are known to every partition, also where there is no cluster yet.
-    const here = at === undefined ? ruleBookOf(clusters.readers(), asked) : []
-    const rules = rulesOfAll([...answers, ...here], meant)
-    if (name !== undefined && rules.length === 0) {
-      throw noRule(name, ruleBookOf(clusters.readers(), { ...asked, name: undefined }))
-    }
-    const doubts = new Set([partial, left, ...answers.map((each) => each.partial)])
-    const lacks = [...doubts].filter((each) => each !== '').join('; ')
-    if (at !== undefined && lacks === '' && meant.length > 0) markImmutable(reply)
-    const asOf = onePerPartition(answers.flatMap((each) => each.asOf))
-    return documentOf('RuleList', { answer: { rules }, partial: lacks, asOf })
+    return await answeredIn(parts, { request, reply, scope }, at, {
+      ...{ own, read },
+      async joined({ answers, asked: meant, partial }) {
+        const left = at === undefined ? '' : leftOut(answers, meant, partial)
+        // Rules are known to every partition, also where there is no cluster yet.
+        const here = at === undefined ? ruleBookOf(clusters.readers(), asked) : []
+        const rules = rulesOfAll([...answers, ...here], meant)
+        if (name !== undefined && rules.length === 0) {
+          throw noRule(name, ruleBookOf(clusters.readers(), { ...asked, name: undefined }))
+        }
+        const doubts = new Set([partial, left, ...answers.map((each) => each.partial)])
+        const lacks = [...doubts].filter((each) => each !== '').join('; ')
+        if (at !== undefined && lacks === '' && meant.length > 0) markImmutable(reply)
+        const asOf = onePerPartition(answers.flatMap((each) => each.asOf))
+        return documentOf('RuleList', { answer: { rules }, partial: lacks, asOf })
+      },
+    })
   })
 }
 
@@ -215,12 +214,15 @@ function addRulePlan(server: FastifyInstance, parts: QuestionParts): void {
     const all = await clusters.all()
     const named = await scopedClusters(parts, request, scope)
     const marked = namedIn(request)
-    const only = onlyOf(meantIn(marked === undefined ? named : namedClusters(all, marked), at))
+    const meant = marked === undefined ? named : namedClusters(all, marked)
+    // Of a part it is checked behind the rights to it.
+    const only = onlyOf(scope.isWhole ? meantIn(meant, at) : meant)
     const cluster = clusterRefs(all)(only.id)
     const question = { route: PLAN_ROUTE, words: { ...words, rule: name } }
     const limit = Math.min(Number(words['limit'] ?? LISTED), LISTED_MOST)
     const after = afterIn(cursorIn(words['continue'], question), only.id)
     return await forwarding.answered(request, reply, only.id, async (here) => {
+      await access.namespace(request, here, scope.namespace ?? '')
       const view = await open(here, at)
       return await readThen(view, async () => {
         const asOf = [view.asOf()]
@@ -267,8 +269,9 @@ function addRuleExplanation(server: FastifyInstance, parts: QuestionParts): void
         if (node === undefined) {
           throw new Problem(409, `${object.kind}/${object.name} is deleted: no rule is about it`)
         }
+        const sight = await access.sight(request, view.cluster, 'get')
         return {
-          answer: { ...wholeIn(view, rule), object: explained(view, rule, node) },
+          answer: { ...wholeIn(view, rule), object: explained(view, rule, node, sight) },
           partial: view.partial(),
         }
       })

@@ -17,6 +17,7 @@ import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/m
 import type { RuleExplanation } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import { judgedOf } from '../answer/judged.ts'
+import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import {
   besideText,
@@ -30,12 +31,14 @@ import {
   termText,
   unusedText,
 } from './rule-text.ts'
+import { lastUserOf } from './use-list.ts'
 
 export type ExplainedObject = NonNullable<Unshaped<RuleExplanation>['object']>
 
 type ExplainedTerm = ExplainedObject['terms'][number]
 
-export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
+/** `sight`: of who asks, who may not see which objects use it. */
+export function explained(view: View, rule: Rule, node: Node, sight: Sight): ExplainedObject {
   const { object } = node
   const unreadBecause = unreadText(view, node)
   const isRead = unreadBecause === ''
@@ -50,7 +53,7 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
     isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
     dueAt: dueness?.at ?? null,
     isDue: dueness !== null && dueness.at <= now && isMet(view.facts, rule, object),
-    terms: [...terms, ...conditionsOf(view, rule, object, isRead)],
+    terms: [...terms, ...conditionsOf(view, rule, object, { isRead, sight })],
     cases: rule.cases.map((each) => {
       const found = isRead ? caseOf(rule, each, object) : null
       return {
@@ -69,11 +72,12 @@ export function explained(view: View, rule: Rule, node: Node): ExplainedObject {
 
 /** What it says of other objects. */
 function conditionsOf(
-  { facts }: View,
+  view: View,
   rule: Rule,
   object: ObjectMeta,
-  isRead: boolean,
+  { isRead, sight }: { readonly isRead: boolean; readonly sight: Sight },
 ): readonly ExplainedTerm[] {
+  const { facts } = view
   const { keep, absent, beside } = rule
   const terms: ExplainedTerm[] = []
   if (keep !== null) {
@@ -94,7 +98,9 @@ function conditionsOf(
   if (use !== null) {
     const isTrue = !isRead || use.type === 'unread' ? null : use.type === 'unused'
     const doubt = unsureOfUse(facts, rule, object)
-    const value = doubt === '' ? use.because : `${use.because}; ${doubt}`
+    const last = sight.isWhole ? lastUserOf(view, object) : ''
+    const by = last === '' ? '' : `the last user that came or left: ${last}`
+    const value = [use.because, by, doubt].filter((text) => text !== '').join('; ')
     terms.push({ what: unusedText(rule), isTrue, value })
   }
   return terms

@@ -24,6 +24,7 @@ interface Asker {
   list(query?: string): Promise<RuleList>
   plan(rule: string, query?: string): Promise<RulePlan>
   explain(rule: string, query?: string): Promise<RuleExplanation>
+  read(path: string): Promise<unknown>
   answer(path: string): Promise<{ readonly status: number; readonly detail: string }>
 }
 
@@ -55,6 +56,7 @@ async function asker(
     plan: async (rule, query = '') => (await get(`/v1/rules/${rule}/plan?${query}`)) as RulePlan,
     explain: async (rule, query = '') =>
       (await get(`/v1/rules/${rule}?${query}`)) as RuleExplanation,
+    read: get,
     async answer(path) {
       const response = await checked(url + path, await fetch(url + path))
       return (await response.json()) as { status: number; detail: string }
@@ -219,9 +221,11 @@ test('who may see one namespace learns of the rules about it, and of its objects
   )
   match(partial, /left out/)
   deepEqual(namesOf(await asked.plan('old', mine)), ['a', 'b'])
-  equal((await asked.list('cluster=c&namespace=other')).rules.length, 2)
-  equal((await asked.list('cluster=c&namespace=other')).rules[0]?.clusters[0]?.counts.due, 0)
-  for (const path of ['', '?cluster=c', '?namespace=shop', '/old', '/old/plan?cluster=c']) {
+  const other = 'cluster=c&namespace=other'
+  for (const path of [
+    ...['', '?cluster=c', '?namespace=shop', '/old', '/old/plan?cluster=c'],
+    ...[`?${other}`, `/old/plan?${other}`],
+  ]) {
     equal((await asked.answer(`/v1/rules${path}`)).status, 403, path)
   }
   equal((await asked.answer(`/v1/rules/other/plan?${mine}`)).status, 404)
@@ -282,4 +286,32 @@ test('a rule in words says what it takes of other objects', () => {
     text('orphaned pod 0 for:40 terminating grace:0 no-node:spec.nodeName'),
     'Pods, as soon as their deletion was requested, that are being deleted already, while no Node has the name in spec.nodeName, once that was so for 40 s; with no grace period.',
   )
+})
+
+test('who uses an object is named to a user who may see it, and to no other', async (t) => {
+  const story = [
+    ...['rule free cm 0 unused:100', 'beat 10', 'put cm/a in shop', 'put cm/b in shop'],
+    ...['put pod/zebra in shop [uses:cm=a,b]', 'put pod/zebra-2 in shop [uses:cm=a]', 'beat 60'],
+    ...['delete pod/zebra', 'beat 60', 'beat 60', 'put pod/zebra-3 in shop [unread]'],
+  ]
+  const limited = { authority: ONLY_SHOP, isReadingReviewed: true }
+  for (const options of [limited, {}]) {
+    const asked = await asker(t, story, options)
+    const texts: unknown[] = []
+    for (const more of [[], ['delete pod/zebra-3', 'beat 60', 'beat 60']]) {
+      await asked.tell(...more)
+      for (const name of ['a', 'b']) {
+        const object = `kind=configmaps&name=${name}&namespace=shop&cluster=c`
+        texts.push(await asked.explain('free', object), await asked.read(`/v1/why?${object}`))
+        texts.push(await asked.read(`/v1/tree?uses=true&${object}`))
+      }
+      const mine = 'cluster=c&namespace=shop'
+      texts.push(await asked.plan('free', mine), await asked.read(`/v1/changes?${mine}`))
+      texts.push(await asked.read(`/v1/held?${mine}`))
+    }
+    const text = JSON.stringify(texts)
+    equal(/zebra/.test(text), options !== limited, text.match(/.{200}zebra.{50}/)?.[0])
+    match(text, /used by an object/)
+    match(text, /unused since \S+ \(until then what an object uses was not read\)/)
+  }
 })

@@ -63,6 +63,13 @@ export async function usesOf(view: View, object: Named, sight: Sight): Promise<U
   }
 }
 
+/** As `KIND/NAME`, to who may see all; empty: none is known. */
+export function lastUserOf({ facts }: View, object: Coordinates): string {
+  const usages = placesOfUsed(object).flatMap((place) => facts.usage(place) ?? [])
+  const [last] = usages.toSorted((a, b) => b.users - a.users || b.lastAt - a.lastAt)
+  return last?.last ?? ''
+}
+
 function named({ group, kind, namespace, name }: Coordinates): Coordinates {
   return { group, kind, namespace, name }
 }
