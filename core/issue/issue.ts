@@ -18,7 +18,14 @@ import { policyWith } from '../graph/rule/cluster-rules.ts'
 import { namedBy, otherOf } from '../judge/beside.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
-import type { Command, CommandBase, CommandRule, OwnerClaim, Target } from '../model/command.ts'
+import type {
+  Command,
+  CommandBase,
+  CommandRule,
+  CommandType,
+  OwnerClaim,
+  Target,
+} from '../model/command.ts'
 import {
   CATCH_UP_MS,
   COMMAND_LIFE_MS,
@@ -93,9 +100,17 @@ function followedBy({ attempt, object }: Node, action: Action, intent: string): 
   if (attempt === null) return false
   if (attempt.intent === intent) return true
   const isPending = attempt.state === 'issued' || attempt.state === 'backoff'
-  const verb = action.type === 'delete' ? 'DeleteObject' : 'OrphanDependent'
-  const isSameVerb = action.type !== 'finish' && attempt.verb === verb
+  const isSameVerb = action.type !== 'finish' && attempt.verb === VERBS[action.type]
   return isPending && isSameVerb && object.ownerReferences.length > LONG_LIST
+}
+
+const VERBS: Readonly<Record<Action['type'], CommandType | null>> = {
+  delete: 'DeleteObject',
+  annotate: 'AnnotateObject',
+  drop: 'OrphanDependent',
+  finish: 'RemoveFinalizer',
+  verify: null,
+  none: null,
 }
 
 /**
@@ -156,6 +171,19 @@ function commandFor(
         approvedBy,
         decidedAt,
         rule: rule === null ? null : commandRule(step, rule),
+      }
+    }
+    case 'annotate': {
+      invariant(rule !== null, 'an annotation without a rule')
+      const owners = besideClaim(step, rule, object)
+      return {
+        ...base,
+        type: 'AnnotateObject',
+        annotation: { key: action.key, value: action.value },
+        owners,
+        freshness: owners.length > 0 ? 'recheck' : 'live',
+        decidedAt: decidedUpTo(step, stands),
+        rule: commandRule(step, rule),
       }
     }
     case 'drop': {

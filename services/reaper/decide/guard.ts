@@ -7,10 +7,11 @@
  * every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests
  * before the first removal, and that the object whose finalizer is removed is still being deleted
  * (I4); by an order, in the version that was shown. The gate has refused commands that lack the
- * fields needed here. A field that the stored entry lacks is missing from the test, too: absent and
+ * fields needed here. An annotation names both in what is merged. A field that the stored entry lacks is missing from the test, too: absent and
  * false differ.
  */
 import {
+  type AnnotateObject,
   type DeleteObject,
   droppedBy,
   isOrdered,
@@ -41,9 +42,12 @@ export function deleteGuard(
   return as === '' ? base : { ...base, as }
 }
 
-/** A change that precedes the DELETE: of the version that was read, by the same rights. */
+/**
+ * A change that precedes the DELETE, or an annotation in its place: of the version that was judged
+ * or read, by the same rights.
+ */
 export function mergeGuard(
-  { id: auditId, target, rule }: DeleteObject,
+  { id: auditId, target, rule }: DeleteObject | AnnotateObject,
   resourceVersion: ResourceVersion,
   change: MergeChange,
   dryRun: boolean,
