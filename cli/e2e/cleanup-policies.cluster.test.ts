@@ -43,6 +43,23 @@ roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: cleaner }
 subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
 `
 
+const MAY_PATCH = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: marker, namespace: shop }
+rules: [{ apiGroups: [''], resources: [configmaps], verbs: [patch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: marker, namespace: shop }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: marker }
+subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
+`
+
+interface ConfigMap {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+}
+
 interface Policy {
   readonly status?: {
     readonly digest: string
@@ -165,6 +182,34 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
       return true
     })
     await eventually('it is deleted', async () => !(await isThere(`${path}/wide`)))
+  })
+
+  test('one that annotates does so by the rights of its account, and by these alone', async () => {
+    const labels = { marked: 'yes' }
+    await plane.request('POST', CONFIG_MAPS, { metadata: { name: 'marked', labels } })
+    await apply(
+      'marking',
+      "{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: example.com/stale, value: 'yes' } }",
+    )
+    await apply(
+      'acting',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: helm.sh/resource-policy, value: keep } }',
+    )
+    await shows(
+      'acting',
+      'Ready',
+      /^False .*spec\.annotate\.key: no rule sets "helm\.sh\/resource-policy"/,
+    )
+    await shows('marking', 'Ready', /^True 1 1 1 0 $/)
+    await enforce('marking')
+    await shows('marking', 'Permitted', /^False .*cannot patch resource "configmaps"/)
+    await kubectlEach(plane, 'apply', MAY_PATCH)
+    await eventually('it is annotated', async () => {
+      const { body } = await plane.request<ConfigMap>('GET', `${CONFIG_MAPS}/marked`)
+      return body.metadata.annotations?.['example.com/stale'] === 'yes' || JSON.stringify(body)
+    })
+    await shows('marking', 'Permitted', /^True 1 0 0 0 $/)
+    equal((await statusOf('marking'))?.['annotated'], 1)
   })
 
   test('one on pods of a Deployment is held once the second one was replaced', {

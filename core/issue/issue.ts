@@ -16,6 +16,7 @@ import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import { policyWith } from '../graph/rule/cluster-rules.ts'
 import { namedBy, otherOf } from '../judge/beside.ts'
+import { hasAnnotation } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
 import type {
@@ -41,7 +42,7 @@ import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
-import { digestOf, type Rule } from '../model/rule/rule.ts'
+import { digestOf, type Rule, rulesOfKind } from '../model/rule/rule.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -55,7 +56,10 @@ export function attemptFor(
   const { action, verdict } = decision
   if (action.type === 'none' || action.type === 'verify' || verdict === null) {
     const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
-    return isOurs || node.attempt?.state === 'done' ? node.attempt : null
+    if (isOurs || node.attempt?.state === 'done') return node.attempt
+    return isShownAnnotated(step, node)
+      ? { ...node.attempt, state: 'done', until: state.now }
+      : null
   }
   const { mode } = step.graph.policy.policy
   invariant(mode !== 'observe', 'observe holds every verdict')
@@ -89,6 +93,21 @@ export function attemptFor(
     outcome: null,
     reason: '',
   }
+}
+
+/**
+ * A watch shows the annotation before the command's result is here: it was carried out, so that who
+ * takes it off at once is noticed.
+ */
+function isShownAnnotated(
+  { graph }: Step,
+  node: Node,
+): node is Node & { readonly attempt: Attempt } {
+  const { attempt, object } = node
+  if (attempt?.verb !== 'AnnotateObject' || attempt.isDryRun) return false
+  if (attempt.state !== 'issued' && attempt.state !== 'confirming') return false
+  const ofKind = rulesOfKind(graph.rules, object)
+  return ofKind?.rules.some((rule) => hasAnnotation(rule, object)) ?? false
 }
 
 /**
