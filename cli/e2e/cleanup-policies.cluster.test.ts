@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { kubeconfigOfAccount, kubectlEach } from '../../testing/cluster/account.ts'
+import { kubeconfigOfAccount, kubectlEach, tokenOfAccount } from '../../testing/cluster/account.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -120,6 +120,19 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     await mergePatch(plane, `${POLICIES}/${name}`, { metadata: { annotations } })
   }
 
+  /** Once its status says which rule it is. */
+  async function enforceWide(name: string): Promise<void> {
+    const policy = `/apis/kinfold.dev/v1alpha1/clustercleanuppolicies/${name}`
+    await eventually('its status has a digest', async () => {
+      const { body } = await plane.request<Policy>('GET', policy)
+      const digest = body.status?.digest ?? ''
+      if (digest === '') return false
+      const annotations = { 'kinfold.dev/enforce': digest }
+      await mergePatch(plane, policy, { metadata: { annotations } })
+      return true
+    })
+  }
+
   async function isThere(path: string): Promise<boolean> {
     return (await plane.request('GET', path)).status === 200
   }
@@ -172,16 +185,31 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
     const spec = '{ match: { kinds: [ConfigMap], labels: wide }, after: 0 }'
     await kubectlEach(plane, 'apply', `${head}metadata: { name: wide }\nspec: ${spec}\n`)
-    const policy = '/apis/kinfold.dev/v1alpha1/clustercleanuppolicies/wide'
-    await eventually('its status has a digest', async () => {
-      const { body } = await plane.request<Policy>('GET', policy)
-      const digest = body.status?.digest ?? ''
-      if (digest === '') return false
-      const annotations = { 'kinfold.dev/enforce': digest }
-      await mergePatch(plane, policy, { metadata: { annotations } })
-      return true
-    })
+    await enforceWide('wide')
     await eventually('it is deleted', async () => !(await isThere(`${path}/wide`)))
+  })
+
+  test('one of the whole cluster annotates by the rights of Kinfold, as far as the lock lets it', async () => {
+    const path = '/api/v1/namespaces/default/configmaps'
+    await plane.request('POST', path, { metadata: { name: 'wide', labels: { noted: 'yes' } } })
+    const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
+    const spec =
+      "{ match: { kinds: [ConfigMap], labels: noted }, after: 0, annotate: { key: example.com/stale, value: '1' } }"
+    await kubectlEach(plane, 'apply', `${head}metadata: { name: note }\nspec: ${spec}\n`)
+    await enforceWide('note')
+    await eventually('it is annotated', async () => {
+      const { body } = await plane.request<ConfigMap>('GET', `${path}/wide`)
+      return body.metadata.annotations?.['example.com/stale'] === '1' || JSON.stringify(body)
+    })
+    const authorization = `Bearer ${await tokenOfAccount(plane, 'kinfold', 'kinfold')}`
+    const headers = { authorization, 'content-type': 'application/merge-patch+json' }
+    const patched = async (metadata: object): Promise<number> =>
+      (await plane.request('PATCH', `${path}/wide`, { metadata }, headers)).status
+    for (const key of ['stale', 'a.kubernetes.io/b', 'helm.sh/resource-policy', 'k8s.io/c']) {
+      equal(await patched({ annotations: { [key]: 'x' } }), 403, key)
+    }
+    equal(await patched({ annotations: { 'example.com/stale': null } }), 403)
+    equal(await patched({ annotations: { 'team.example.com/any': 'x' } }), 200)
   })
 
   test('one that annotates does so by the rights of its account, and by these alone', async () => {
