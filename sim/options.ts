@@ -11,7 +11,7 @@ import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
-import { drawnRules, withoutStorage } from './rule/drawn-rules.ts'
+import { drawnRules, perhapsAnnotating, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
 export type Shape = 'embedded' | 'apart'
@@ -95,6 +95,8 @@ const RULED = 0.25
 export const POLICED_FROM = 120_000
 /** From here on who administers a cluster writes ClusterCleanupPolicies in some of these worlds. */
 export const CLUSTER_POLICED_FROM = 130_000
+/** From here on some rules annotate. */
+export const ANNOTATED_FROM = 140_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
@@ -172,7 +174,8 @@ function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforc
   const chance = ofOwn(seed, 'rules')
   if (seed < RULED_FROM || chance.next() >= RULED) return { policy: drawn, enforced: [] }
   const drawnOnes = drawnRules(chance)
-  const rules = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
+  const ofSeed = seed < ANNOTATED_FROM ? drawnOnes : drawnOnes.map(perhapsAnnotating)
+  const rules = seed > POLICED_FROM ? ofSeed.map(withoutStorage) : ofSeed
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }
 }

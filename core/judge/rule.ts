@@ -80,8 +80,7 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
 }
 
 /**
- * One that is enforced; one that deletes, since an annotation that is held back would shield what
- * another rule deletes; one of the whole cluster, since the account of a namespace's may lack the
+ * One that is enforced; one of the whole cluster, since the account of a namespace's may lack the
  * right to delete it, and would shield it; and of two the one that deletes first. So among these
  * one that becomes due later takes over only from one that still waits: never from a command, and
  * no wait begins anew.
@@ -89,10 +88,10 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
 function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): boolean {
   const [isDone, isOtherDone] = [isEnforced(a.rule, orders), isEnforced(b.rule, orders)]
   if (isDone !== isOtherDone) return isDone
-  const [isDeleted, isOtherDeleted] = [a.rule.annotate === null, b.rule.annotate === null]
-  if (isDeleted !== isOtherDeleted) return isDeleted
   const [isBound, isOtherBound] = [boundTo(a.rule) !== '', boundTo(b.rule) !== '']
   if (isBound !== isOtherBound) return isOtherBound
+  const [isDeleted, isOtherDeleted] = [a.rule.annotate === null, b.rule.annotate === null]
+  if (isDeleted !== isOtherDeleted) return isDeleted
   return deletedAt(a) < deletedAt(b)
 }
 

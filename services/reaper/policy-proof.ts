@@ -91,7 +91,13 @@ export class Policies {
     const rule = ruleOf(command)
     if (rule === null || rule.policy === null) return ''
     const { policy } = rule
-    const look = await this.#look(policy, onCall, signal)
+    const { clock, bounds } = this.#parts
+    const { seen, askedAt } = this.#look(policy, onCall, signal)
+    const look = await seen
+    // It says what was so when it was asked.
+    if (clock.monotonicMs() - askedAt() > bounds.policyProofMs) {
+      return `${nameOf(policy)} cannot be read: the cluster answers too late`
+    }
     if (typeof look === 'string') return `${nameOf(policy)} ${look}`
     const found = disagreement(rule, policy, look)
     return found === '' ? '' : `${nameOf(policy)} ${found}`
@@ -133,12 +139,12 @@ export class Policies {
     this.#outcomes.set(uid, { ...known, ...left })
   }
 
-  #look(policy: RulePolicy, onCall: () => void, signal: AbortSignal): Promise<Look> {
+  #look(policy: RulePolicy, onCall: () => void, signal: AbortSignal): SharedLook {
     const { caller, clock, bounds, compile } = this.#parts
     const key = keyOf(policy)
     const known = this.#looks.get(key)
     if (known !== undefined && clock.monotonicMs() - known.askedAt() < bounds.policyProofMs) {
-      return known.seen
+      return known
     }
     let askedAt = clock.monotonicMs()
     const onTry = (): void => {
@@ -151,9 +157,10 @@ export class Policies {
       return found
     })
     this.#looks.delete(key)
-    this.#looks.set(key, { askedAt: () => askedAt, seen })
+    const shared = { askedAt: () => askedAt, seen }
+    this.#looks.set(key, shared)
     forgetOldest(this.#looks, bounds.policyProofs)
-    return seen
+    return shared
   }
 
   #keep(key: string, rule: Rule | null): void {

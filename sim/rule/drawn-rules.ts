@@ -71,6 +71,14 @@ export function drawnRules(chance: Chance): readonly Rule[] {
   return (names.length === 0 ? ['aged'] : names).map((name) => ruleOf(name, chance))
 }
 
+export const STALE = { key: 'example.com/stale', value: 'yes' } as const
+
+/** One of four annotates, by what was drawn already: nothing else of a world is another. */
+export function perhapsAnnotating(rule: Rule, index: number): Rule {
+  if ((index + rule.cases.length + rule.match.kinds.length) % 4 !== 2) return rule
+  return { ...rule, annotate: STALE, propagationPolicy: 'Background', warnMs: 0 }
+}
+
 /** No order enforces one about storage, so it is about everything else that was drawn. */
 export function withoutStorage(rule: Rule): Rule {
   const kinds = rule.match.kinds.filter((each) => !isStorage(each))
