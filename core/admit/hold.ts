@@ -27,8 +27,8 @@ import { protectedBecause } from './protection.ts'
 import { heldByRule, heldForTurn, waitsSince } from './rule-hold.ts'
 
 /**
- * The effect of the verdict: `delete` an object, `annotate` it, `drop` references, or `finish` an owner's deletion
- * by removing a finalizer.
+ * The effect of the verdict: `delete` an object, `annotate` it, `drop` references, or `finish` an
+ * owner's deletion by removing a finalizer.
  */
 export type Effect = 'delete' | 'annotate' | 'drop' | 'finish'
 

@@ -7,9 +7,9 @@
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
  * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`, `unused:SECONDS`,
  * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
- * `owner:KIND` or `no-owner`, `fail-first`, `annotate:KEY=VALUE`; `terminating`, and then the seconds are since the
- * deletion was requested; and as an expression that reads the time, `older:SECONDS`,
- * `younger:SECONDS`.
+ * `owner:KIND` or `no-owner`, `fail-first`, `annotate:KEY=VALUE`; `terminating`, and then the
+ * seconds are since the deletion was requested; and as an expression that reads the time,
+ * `older:SECONDS`, `younger:SECONDS`.
  *
  * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.

@@ -1,5 +1,6 @@
 /**
- * The turns of objects that rules delete or annotate: how many are under way in a cluster, and which wait.
+ * The turns of objects that rules delete or annotate: how many are under way in a cluster, and
+ * which wait.
  *
  * What must stay true: kept up wherever a node is written, so it is always that of the nodes.
  * All that wait are called: something is under way while any waits, or a call is on the agenda.

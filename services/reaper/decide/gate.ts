@@ -156,8 +156,8 @@ function sparedPlace(command: Command, { guarding }: Facts): string {
 }
 
 /**
- * Why the object of a DELETE, an annotation or an order, as it was just read, is to stay as it is; empty when
- * it may be changed, or is not the one that was meant.
+ * Why the object of a DELETE, an annotation or an order, as it was just read, is to stay as it is;
+ * empty when it may be changed, or is not the one that was meant.
  */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
