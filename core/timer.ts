@@ -94,6 +94,9 @@ function nodeDue(step: Step, state: ClusterState, uid: Uid): void {
   // The approval has expired, whatever is under way.
   const { ruling = null } = node.hold ?? {}
   if (ruling !== null && ruling.until <= state.now) return markDirty(step, uid)
+  // By then another rule may delete what this one annotates.
+  const mayTurn = attempt.verb === 'AnnotateObject' && attempt.state !== 'confirming'
+  if (mayTurn) markDirty(step, uid)
   if (attempt.state === 'would-go') return
   if (state.now < attempt.until) return nodeTimer(step, attempt.until, uid)
   if (attempt.state === 'confirming') return unconfirmedDue(step, state, node)

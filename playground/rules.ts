@@ -35,5 +35,6 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     absent: null,
     beside: null,
     unused: null,
+    annotate: null,
   },
 ]

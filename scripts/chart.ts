@@ -108,6 +108,7 @@ function lockForms(): Readonly<Record<string, unknown>> {
     labels: [],
     annotations: [],
     mayRemove: [],
+    annotated: [],
   }
   const [configMap, policy, binding] = lockManifests(none)
   const { validations: _none, matchConditions, ...rest } = specOf(policy)
@@ -140,6 +141,8 @@ function lockForms(): Readonly<Record<string, unknown>> {
     finalizers: plain.at(-2),
     finalizersListed: added({ mayRemove: ['placeholder'] as never })[0],
     last: plain.at(-1),
+    lastAnnotated: added({ annotated: ['placeholder'] as never })[0],
+    lastAny: added({ annotated: 'any' as never })[0],
   }
 }
 

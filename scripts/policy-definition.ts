@@ -70,6 +70,10 @@ const SPEC: Json = {
   failFirst: said('Of Pods: one that has not ended is patched to Failed before.', {
     type: 'boolean',
   }),
+  annotate: said(
+    'The object gets this annotation and stays, in the place of its deletion.',
+    open({ key: TEXT, value: ANY }),
+  ),
   keep: said(
     'The newest of each group stay.',
     open({
@@ -89,6 +93,7 @@ const STATUS: Json = {
     due: said('Of those, to be deleted by now.', COUNT),
     held: said('Of the due ones, those that something holds.', COUNT),
     deleted: said('Objects that it had deleted.', COUNT),
+    annotated: said('Objects that it had annotated.', COUNT),
     lastError: TEXT,
     conditions: {
       type: 'array',

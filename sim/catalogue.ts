@@ -28,6 +28,7 @@ export const SAFETY: Rows = {
   I13: 'Two seconds after a pause is on the log no mutating call is sent any more.',
   I39: 'A rule deletes an object only if that object, at just the version that was judged, is due by it, has been for as long as the rule demands, and an order enforces the rule as it decided; two seconds after the order is taken back nothing is sent. Of what becomes due within an hour it deletes no more than its limit. The graph has of each object what rules read of it, and when faults stop, what is due is deleted, unless the graph says what holds it.',
   I40: 'A CleanupPolicy deletes only objects of its own namespace, only by the rights of its own account (a ClusterCleanupPolicy without one: by those of the reaper), and only while it exists there, is not refused, and its annotation enforces the rule that its spec is; five seconds after that ends nothing is sent.',
+  I41: 'A rule annotates only what is due by it, in just that version, with the one annotation that it says, and only while an order enforces it as it is; nothing else of the object is another.',
   I14: 'Where archiving is on, the object is in the archive before its DELETE takes effect.',
 }
 

@@ -12,7 +12,7 @@ import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { asksOthers, CONDITION_KINDS, conditionedRules } from './rule/drawn-condition.ts'
-import { drawnRules, withoutStorage } from './rule/drawn-rules.ts'
+import { drawnRules, perhapsAnnotating, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
 export type Shape = 'embedded' | 'apart'
@@ -102,6 +102,8 @@ export const CLUSTER_POLICED_FROM = 130_000
  */
 export const CONDITIONED_FROM = 140_000
 const RULED_LATER = 0.4
+/** From here on some rules annotate. */
+export const ANNOTATED_FROM = 140_000
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
@@ -183,7 +185,8 @@ function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforc
   const share = isLater ? RULED_LATER : RULED
   if (seed < RULED_FROM || chance.next() >= share) return { policy: drawn, enforced: [] }
   const drawnOnes = drawnRules(chance)
-  const own = seed > POLICED_FROM ? drawnOnes.map(withoutStorage) : drawnOnes
+  const ofSeed = seed < ANNOTATED_FROM ? drawnOnes : drawnOnes.map(perhapsAnnotating)
+  const own = seed > POLICED_FROM ? ofSeed.map(withoutStorage) : ofSeed
   const rules = isLater ? [...own, ...conditionedRules(ofOwn(seed, 'conditions'))] : own
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }

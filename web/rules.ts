@@ -150,9 +150,9 @@ function Planned({
     h('p', null, h(Mode, { rule, counts }), ' ', lineOf(orderText(rule))),
     over,
     h(Section, {
-      title: `What it ${rule.mode === 'enforced' ? 'deletes' : 'would delete'} in ${clusterText(cluster)}`,
+      title: `What it ${doesText(rule)} in ${clusterText(cluster)}`,
       children: [
-        h('p', null, countsText(counts)),
+        h('p', null, countsText(counts, rule)),
         h('p', null, h('button', { type: 'button', onClick: asked.again }, 'Refresh')),
         plan.objects.length === 0 ? null : h(Objects, { plan }),
         plan.continue === null ? null : h('p', null, `More than ${LISTED} are not listed.`),
@@ -164,20 +164,26 @@ function Planned({
   ]
 }
 
-function orderText({ enforcedBy, report }: Rule): string {
+function doesText({ mode, annotate }: Rule): string {
+  const [does, would] = annotate === null ? ['deletes', 'delete'] : ['annotates', 'annotate']
+  return mode === 'enforced' ? does : `would ${would}`
+}
+
+function orderText({ enforcedBy, report, annotate }: Rule): string {
   if (report !== '') return `It only reports (${report}).`
-  if (enforcedBy === null) return 'No order enforces it as it is, so it deletes nothing.'
+  const does = annotate === null ? 'deletes' : 'annotates'
+  if (enforcedBy === null) return `No order enforces it as it is, so it ${does} nothing.`
   const { who, why } = enforcedBy
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`}.`
 }
 
-function countsText(counts: RuleCountsDocument): string {
+function countsText(counts: RuleCountsDocument, { annotate }: Rule): string {
   const { matched, due, deleting, later, unread } = counts
   const parts = [
     `${countOf(matched, 'object')} matched`,
     `${due} due`,
     `held: ${heldText(counts)}`,
-    ...(deleting > 0 ? [`${deleting} being deleted`] : []),
+    ...(deleting > 0 ? [`${deleting} being ${annotate === null ? 'deleted' : 'annotated'}`] : []),
     ...(later > 0 ? [`${later} later`] : []),
     ...(unread > 0 ? [`${unread} not read yet`] : []),
   ]

@@ -12,6 +12,7 @@ const OTHER_TYPES: Readonly<
   Record<Exclude<Writable['type'], LoggedEvent['type'] | StateValue['type']>, true>
 > = {
   DeleteObject: true,
+  AnnotateObject: true,
   OrphanDependent: true,
   RemoveFinalizer: true,
   VerifyOwner: true,

@@ -58,6 +58,7 @@ import type {
   KeepBy,
   Rule,
   RuleAbsent,
+  RuleAnnotation,
   RuleBeside,
   RuleCase,
   RuleExpression,
@@ -186,6 +187,7 @@ const mode = word<Mode>({ observe: 1, 'dry-run': 1, enforce: 1 })
 const outcome = word<Outcome>({ done: 1, absent: 1, 'would-go': 1, stale: 1, blocked: 1 })
 const verb = word<CommandType>({
   DeleteObject: 1,
+  AnnotateObject: 1,
   OrphanDependent: 1,
   RemoveFinalizer: 1,
   VerifyOwner: 1,
@@ -208,6 +210,7 @@ const terms = list(
     values: list(text),
   }),
 )
+const annotation = record<RuleAnnotation>({ key: text, value: text })
 const rule = record<Rule>({
   name: text,
   match: record<RuleMatch>({
@@ -271,6 +274,7 @@ const rule = record<Rule>({
       ),
     }),
   ),
+  annotate: maybe(annotation),
 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
@@ -339,6 +343,14 @@ const claims = list(
     claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1, orphaning: 1, beside: 1 }),
   }),
 )
+const commandRule = record<CommandRule>({
+  ...{ name: text, digest: text },
+  policy: maybe(
+    record<RulePolicy>({
+      ...{ kind: text, version: text, namespace: text, name: text, uid: text, account: text },
+    }),
+  ),
+})
 const command: { readonly [K in keyof CommandBase]: Draw<CommandBase[K]> } = {
   id: text,
   cluster: text,
@@ -377,6 +389,7 @@ const verdictType = word<VerdictType>({
   verify: 1,
   drop: 1,
   delete: 1,
+  annotate: 1,
   wait: 1,
   finish: 1,
 })
@@ -613,16 +626,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     freshness,
     approvedBy: text,
     decidedAt: number,
-    rule: maybe(
-      record<CommandRule>({
-        ...{ name: text, digest: text },
-        policy: maybe(
-          record<RulePolicy>({
-            ...{ kind: text, version: text, namespace: text, name: text, uid: text, account: text },
-          }),
-        ),
-      }),
-    ),
+    rule: maybe(commandRule),
+  },
+  AnnotateObject: {
+    ...command,
+    annotation,
+    owners: claims,
+    freshness,
+    decidedAt: number,
+    rule: commandRule,
   },
   OrphanDependent: {
     ...command,

@@ -67,22 +67,28 @@ export function modeText({ mode }: Pick<Rule, 'mode'>): string {
   return mode === 'dry-run' ? 'dry run' : mode
 }
 
+type OrderedRule = Pick<Rule, 'enforcedBy' | 'report' | 'annotate'>
+
 /** By whom, why and since when. */
-function orderText({ enforcedBy, report }: Pick<Rule, 'enforcedBy' | 'report'>): string {
+function orderText({ enforcedBy, report, annotate }: OrderedRule): string {
   if (report !== '') return `It only reports (${report}).`
-  if (enforcedBy === null) return 'It is in dry run: it deletes nothing.'
+  if (enforcedBy === null) {
+    return annotate === null
+      ? 'It is in dry run: it deletes nothing.'
+      : 'It is in dry run: it annotates nothing.'
+  }
   const { who, why, since } = enforcedBy
   if (who === '') return `Enforced by the annotation of its object since ${time(since)}.`
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`} since ${time(since)}.`
 }
 
-function countsText(counts: RuleCounts): string {
+function countsText(counts: RuleCounts, { annotate }: Pick<Rule, 'annotate'>): string {
   const { matched, due, deleting, elsewhere, later, nextAt, unread, beyond, held } = counts
   const holds = Object.entries(held).filter(([, count]) => count > 0)
   const parts = [
     `${countOf(matched, 'object')} matched, ${due} due`,
     ...holds.map(([by, count]) => `${count} held by ${by}`),
-    ...(deleting > 0 ? [`${deleting} being deleted`] : []),
+    ...(deleting > 0 ? [`${deleting} being ${annotate === null ? 'deleted' : 'annotated'}`] : []),
     ...(elsewhere > 0 ? [`${elsewhere} decided by owners or another rule`] : []),
     ...(later > 0 ? [`${later} later, the next at ${timeAhead(nextAt)}`] : []),
     ...(unread > 0 ? [`${unread} not read yet`] : []),
@@ -111,13 +117,22 @@ export function planText(plan: RulePlan, output: PlanOutput): string {
   return [
     `Rule ${lineOf(rule.name)} in cluster ${lineOf(labelOf(cluster))}: ${lineOf(rule.description)}\n`,
     `${lineOf(orderText(rule))}\n`,
-    `${countsText(counts)}\n`,
+    annotationText(rule),
+    `${countsText(counts, rule)}\n`,
     along > 0 ? `${countOf(along, 'dependent')} of those listed would be deleted along.\n` : '',
     counts.overLimit === '' ? '' : `${lineOf(counts.overLimit)}.\n`,
     rows.length === 0 ? '' : `\n${table(head, rows)}`,
     plan.continue === null ? '' : 'More are not listed (raise --limit).\n',
     ordersText(plan),
   ].join('')
+}
+
+/** What becomes of what is due, or would; empty where it is deleted. */
+function annotationText({ annotate, mode }: Rule): string {
+  if (annotate === null) return ''
+  const does = mode === 'enforced' ? 'It annotates' : 'It would annotate'
+  const pair = `${annotate.key}=${JSON.stringify(annotate.value)}`
+  return `${lineOf(`${does} what is due with ${pair}, and deletes nothing.`)}\n`
 }
 
 /** None about a rule that only reports; what a rule of an object is, its annotation says. */
@@ -158,7 +173,7 @@ export function releaseText({ rule, clusters }: RuleList['rules'][number]): stri
     `${lineOf(orderText(rule))}\n`,
     ...clusters.map(({ cluster, counts }) => {
       const over = counts.overLimit === '' ? '' : ` ${counts.overLimit}.`
-      return `${lineOf(`Cluster ${labelOf(cluster)}: ${countsText(counts)}${over}`)}\n`
+      return `${lineOf(`Cluster ${labelOf(cluster)}: ${countsText(counts, rule)}${over}`)}\n`
     }),
     `Digest: ${rule.ruleDigest}\n`,
   ].join('')
@@ -185,7 +200,9 @@ export function explanationText(answer: RuleExplanation, output: ExplainOutput):
     'An object of these is due:',
     ...cases.map(({ what }) => `  ${what}`),
     ...(forMs > 0 ? [`  once that was so for ${forMs / 1_000} s without a break`] : []),
-    `Deleted with --cascade=${propagationPolicy}.`,
+    ...(rule.annotate === null
+      ? [`Deleted with --cascade=${propagationPolicy}.`]
+      : [annotationText(rule).trim()]),
     'Read for it:',
     ...read,
   ]

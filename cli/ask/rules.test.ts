@@ -80,6 +80,37 @@ To enforce it: kinfold rules enforce old --digest D --why …
   deepEqual([json.kind, json.rules[0].clusters[0].counts.due], ['RuleList', 1])
 })
 
+test('a rule that annotates is planned and explained as one', async (t) => {
+  const kinfold = await started(t, [
+    'rule mark rs 10 annotate:example.com/stale=yes',
+    'put rs/a [created:100]',
+    'put pod/1 <- rs/a',
+  ])
+  const { stdout: plan } = await kinfold('rules', 'plan', 'mark')
+  equal(
+    plan.replace(/--digest \w+/, '--digest D'),
+    `Rule mark in cluster test: ReplicaSets (apps), 10 s after they are created; annotated with example.com/stale="yes", and not deleted.
+It is in dry run: it annotates nothing.
+It would annotate what is due with example.com/stale="yes", and deletes nothing.
+1 object matched, 1 due; 1 held by rule.
+
+NAMESPACE   OBJECT         DUE                    STATE          REASON
+ns          ReplicaSet/a   1970-01-01T00:01:50Z   held by rule   rule mark: due 10 s after it was created (1970-01-01T00:01:40Z)
+
+To enforce it: kinfold rules enforce mark --digest D --why …
+`,
+  )
+  const { stdout: due } = await kinfold('rules', 'explain', 'mark', 'replicaset/a', '-n', 'ns')
+  match(
+    due,
+    /^It would annotate what is due with example\.com\/stale="yes", and deletes nothing\.$/m,
+  )
+  match(due, /^yes +without annotation example\.com\/stale="yes"/m)
+  match(due, /^Verdict: annotate\. rule mark: due/m)
+  const { stdout: why } = await kinfold('why', 'replicaset/a', '-n', 'ns')
+  match(why, /^Verdict: annotate\. rule mark: due/m)
+})
+
 test('a plan has as many pages as its limit takes', async (t) => {
   const many = Array.from({ length: 620 }, (_, at) => `put cm/m${at} [created:${at}]`)
   const kinfold = await started(t, ['rule all cm 1', ...many])

@@ -59,7 +59,9 @@ interface EnforceFlags extends ClientFlags {
 export function addRules(program: Command): Command {
   const rules = program
     .command('rules')
-    .description('objects that are deleted for their age, fields or marks, whatever owns them')
+    .description(
+      'objects that are deleted or annotated for their age, fields or marks, whatever owns them',
+    )
   addList(rules)
   addPlan(rules)
   addExplain(rules)
@@ -88,7 +90,9 @@ function addList(rules: Command): void {
 
 function addPlan(rules: Command): void {
   withMoment(withScope(withServer(rules.command('plan'))))
-    .description('what a rule deletes, or would: what is due, what holds it, and what comes later')
+    .description(
+      'what a rule deletes or annotates, or would: what is due, what holds it, and what comes later',
+    )
     .argument('<rule>', 'its name')
     .option(...NAMESPACE)
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
@@ -187,7 +191,7 @@ async function ofAll(flags: ExplainFlags) {
 function addOrders(rules: Command): void {
   withServer(rules.command('enforce'))
     .description(
-      'have a rule delete what is due, exactly as it was shown; also what ends a hold of it',
+      'have a rule delete or annotate what is due, exactly as it was shown; also what ends a hold of it',
     )
     .argument('<rule>', 'its name; of NAMESPACE/NAME the kubectl command is printed')
     .option('--why <text>', 'reason, which is recorded; required for a rule of the policy')
@@ -196,7 +200,7 @@ function addOrders(rules: Command): void {
     .option('--record-anyway', 'also where the mode cannot keep it, for a mode that comes later')
     .action(enforce)
   withServer(rules.command('suspend'))
-    .description('put a rule back into dry run: from then on it deletes nothing')
+    .description('put a rule back into dry run: from then on it changes nothing')
     .argument('<rule>', 'its name')
     .option('--why <text>', 'reason, which is recorded')
     .action(async (rule: string, flags: ClientFlags & { readonly why?: string }) => {

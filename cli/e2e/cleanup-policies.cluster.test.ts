@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { kubeconfigOfAccount, kubectlEach } from '../../testing/cluster/account.ts'
+import { kubeconfigOfAccount, kubectlEach, tokenOfAccount } from '../../testing/cluster/account.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { HOLD } from '../../testing/conformance/world.ts'
@@ -66,6 +66,23 @@ metadata: { name: fail, namespace: shop }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: fail }
 subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
 `
+
+const MAY_PATCH = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: marker, namespace: shop }
+rules: [{ apiGroups: [''], resources: [configmaps], verbs: [patch] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: marker, namespace: shop }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: marker }
+subjects: [{ kind: ServiceAccount, name: cleaner, namespace: shop }]
+`
+
+interface ConfigMap {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+}
 
 interface Policy {
   readonly status?: {
@@ -132,6 +149,19 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     await mergePatch(plane, `${POLICIES}/${name}`, { metadata: { annotations } })
   }
 
+  /** Once its status says which rule it is. */
+  async function enforceWide(name: string): Promise<void> {
+    const policy = `/apis/kinfold.dev/v1alpha1/clustercleanuppolicies/${name}`
+    await eventually('its status has a digest', async () => {
+      const { body } = await plane.request<Policy>('GET', policy)
+      const digest = body.status?.digest ?? ''
+      if (digest === '') return false
+      const annotations = { 'kinfold.dev/enforce': digest }
+      await mergePatch(plane, policy, { metadata: { annotations } })
+      return true
+    })
+  }
+
   async function isThere(path: string): Promise<boolean> {
     return (await plane.request('GET', path)).status === 200
   }
@@ -184,15 +214,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
     const spec = '{ match: { kinds: [ConfigMap], labels: wide }, after: 0 }'
     await kubectlEach(plane, 'apply', `${head}metadata: { name: wide }\nspec: ${spec}\n`)
-    const policy = '/apis/kinfold.dev/v1alpha1/clustercleanuppolicies/wide'
-    await eventually('its status has a digest', async () => {
-      const { body } = await plane.request<Policy>('GET', policy)
-      const digest = body.status?.digest ?? ''
-      if (digest === '') return false
-      const annotations = { 'kinfold.dev/enforce': digest }
-      await mergePatch(plane, policy, { metadata: { annotations } })
-      return true
-    })
+    await enforceWide('wide')
     await eventually('it is deleted', async () => !(await isThere(`${path}/wide`)))
   })
 
@@ -263,6 +285,57 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     await eventually('all of it is gone', async () => {
       return !(await isThere(pathOf(set))) && (await left()) === ''
     })
+  })
+
+  test('one of the whole cluster annotates by the rights of Kinfold, as far as the lock lets it', async () => {
+    const path = '/api/v1/namespaces/default/configmaps'
+    await plane.request('POST', path, { metadata: { name: 'wide', labels: { noted: 'yes' } } })
+    const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
+    const spec =
+      "{ match: { kinds: [ConfigMap], labels: noted }, after: 0, annotate: { key: example.com/stale, value: '1' } }"
+    await kubectlEach(plane, 'apply', `${head}metadata: { name: note }\nspec: ${spec}\n`)
+    await enforceWide('note')
+    await eventually('it is annotated', async () => {
+      const { body } = await plane.request<ConfigMap>('GET', `${path}/wide`)
+      return body.metadata.annotations?.['example.com/stale'] === '1' || JSON.stringify(body)
+    })
+    const authorization = `Bearer ${await tokenOfAccount(plane, 'kinfold', 'kinfold')}`
+    const headers = { authorization, 'content-type': 'application/merge-patch+json' }
+    const patched = async (metadata: object): Promise<number> =>
+      (await plane.request('PATCH', `${path}/wide`, { metadata }, headers)).status
+    for (const key of ['stale', 'a.kubernetes.io/b', 'helm.sh/resource-policy', 'k8s.io/c']) {
+      equal(await patched({ annotations: { [key]: 'x' } }), 403, key)
+    }
+    equal(await patched({ annotations: { 'example.com/stale': null } }), 403)
+    equal(await patched({ annotations: { 'team.example.com/any': 'x' } }), 200)
+  })
+
+  test('one that annotates does so by the rights of its account, and by these alone', async () => {
+    const labels = { marked: 'yes' }
+    await plane.request('POST', CONFIG_MAPS, { metadata: { name: 'marked', labels } })
+    await apply(
+      'marking',
+      "{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: example.com/stale, value: 'yes' } }",
+    )
+    await apply(
+      'acting',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: helm.sh/resource-policy, value: keep } }',
+    )
+    await shows(
+      'acting',
+      'Ready',
+      /^False .*spec\.annotate\.key: no rule sets "helm\.sh\/resource-policy"/,
+    )
+    await shows('marking', 'Ready', /^True 1 1 1 0 $/)
+    await enforce('marking')
+    await shows('marking', 'Permitted', /^False .*cannot patch resource "configmaps"/)
+    await kubectlEach(plane, 'apply', MAY_PATCH)
+    await eventually('it is annotated', async () => {
+      const { body } = await plane.request<ConfigMap>('GET', `${CONFIG_MAPS}/marked`)
+      return body.metadata.annotations?.['example.com/stale'] === 'yes' || JSON.stringify(body)
+    })
+    await shows('marking', 'Permitted', /^True 1 0 0 0 $/)
+    equal((await statusOf('marking'))?.['annotated'], 1)
   })
 
   test('one on pods of a Deployment is held once the second one was replaced', {

@@ -123,8 +123,9 @@ function casesOf(results: readonly TrialResult[]): readonly TrialCase[] {
 function textOf(results: readonly TrialResult[], rule: Rule, since: string): string {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
   const { events, selected, unread, due, missed } = sumsOf(results)
+  const did = rule.annotate === null ? 'deleted' : 'annotated'
   const parts = [
-    `rule ${rule.name}, ${countOf(events, 'event')} since ${since}: it selects ${countOf(selected, 'object')} and would have deleted ${due}\n`,
+    `rule ${rule.name}, ${countOf(events, 'event')} since ${since}: it selects ${countOf(selected, 'object')} and would have ${did} ${due}\n`,
   ]
   if (unread > 0) {
     parts.push(

@@ -9,8 +9,16 @@
  * another API server keeps pass it by, and so does who may change the policy.
  */
 
-import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../../core/model/mark.ts'
+import {
+  ALL_MARKS,
+  COPIED_TO,
+  type Mark,
+  OTHERS_MARKS,
+  OWN_KEY,
+  OWN_MARKS,
+} from '../../core/model/mark.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
+import { ACTING_DOMAINS } from '../../core/model/rule/annotation.ts'
 import { readKeyValue } from '../../core/model/subject.ts'
 import { STARTS } from '../../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../../ports/lock.ts'
@@ -32,6 +40,11 @@ export interface LockRules {
   readonly annotations: readonly string[]
   /** Finalizers of others that an order may remove. */
   readonly mayRemove: readonly string[]
+  /**
+   * Keys that rules of the config set; `any` where policies of the cluster may name others: any
+   * that a rule may set.
+   */
+  readonly annotated: readonly string[] | 'any'
 }
 
 const ADMISSION = 'admissionregistration.k8s.io/v1'
@@ -156,7 +169,10 @@ function validationsOf(rules: LockRules): readonly Validation[] {
           ),
         ]),
     refusing(`request.operation != 'UPDATE' || ${onlyRemoved(rules.mayRemove)}`, finalizer),
-    refusing(`request.operation != 'UPDATE' || (${ONLY_FAILED}) || (${ONLY_SHORTENED})`, content),
+    refusing(
+      `request.operation != 'UPDATE' || (${ONLY_FAILED}) || (${ONLY_SHORTENED})${annotated(rules)}`,
+      content,
+    ),
   ]
 }
 
@@ -182,6 +198,34 @@ const ONLY_SHORTENED = [
   `oldObject.metadata.all(k, k in ${celList(LOOSE)} || k in object.metadata)`,
   shortened('ownerReferences'),
   shortened('finalizers'),
+].join(' && ')
+
+/** What rules set: no annotation is taken off, and no other one is another. */
+function annotated({ annotated: keys }: LockRules): string {
+  if (keys.length === 0) return ''
+  const key = keys === 'any' ? OPEN_KEY : `k in ${celList(keys)}`
+  const [old, now] = ['oldObject', 'object'].map(
+    (each) => `${each}.metadata.?annotations.orValue({})`,
+  )
+  const parts = [
+    "request.?subResource.orValue('') == ''",
+    "object.all(k, k == 'metadata' || (k in oldObject && object[k] == oldObject[k]))",
+    'oldObject.all(k, k in object)',
+    `object.metadata.all(k, k in ${celList(MARKED)} || (k in oldObject.metadata && object.metadata[k] == oldObject.metadata[k]))`,
+    `oldObject.metadata.all(k, k in ${celList(MARKED)} || k in object.metadata)`,
+    `${old}.all(k, k in ${now})`,
+    `${now}.all(k, ${old}[?k] == optional.of(${now}[k]) || (${key}))`,
+  ]
+  return ` || (${parts.join(' && ')})`
+}
+
+const MARKED = ['annotations', 'managedFields', 'resourceVersion', 'generation']
+
+const DOMAIN = "k.split('/')[0]"
+const OPEN_KEY = [
+  "k.contains('/')",
+  `!${celList(ACTING_DOMAINS)}.exists(d, ${DOMAIN} == d || ${DOMAIN}.endsWith('.' + d))`,
+  `!(k in ${celList(ALL_MARKS.map(({ key }) => key))})`,
 ].join(' && ')
 
 /** A Pod that a rule deletes, set to Failed before: of its status the phase, and why. */

@@ -6,6 +6,7 @@
  * account has rights for kinds that come later until they are listed.
  */
 import { type Command, Option } from 'commander'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Cluster, DiscoveredKind, Discovery } from '../../ports/cluster.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { EVERYTHING, whyNotWatched } from '../../services/watcher/kind/catalog.ts'
@@ -226,6 +227,7 @@ function manifestsFor(
     labels: config?.protection.labels ?? [],
     annotations: config?.protection.annotations ?? [],
     mayRemove: config?.mayRemove ?? [],
+    annotated: policies ? 'any' : annotatedBy(config?.rules ?? []),
   }
   return [
     ...(GIVEN_NAMESPACES.has(place)
@@ -234,6 +236,10 @@ function manifestsFor(
     ...accounts.flatMap((each) => roleManifests(each, options)),
     ...(reapers.length === 0 ? [] : lockManifests(rules)),
   ]
+}
+
+function annotatedBy(rules: readonly Rule[]): readonly string[] {
+  return [...new Set(rules.flatMap(({ annotate }) => annotate?.key ?? []))].sort()
 }
 
 function namespaces(from: string, value: string | undefined, without = ''): readonly string[] {

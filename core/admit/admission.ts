@@ -68,7 +68,7 @@ function enforcedText({ who, why }: EnforcedRule): string {
 }
 
 function effectOf({ type }: Action): Effect {
-  return type === 'delete' || type === 'finish' ? type : 'drop'
+  return type === 'delete' || type === 'annotate' || type === 'finish' ? type : 'drop'
 }
 
 /** The text of the action that a person is asked to approve. */

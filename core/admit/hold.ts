@@ -27,10 +27,10 @@ import { protectedBecause } from './protection.ts'
 import { heldByRule, heldForTurn, waitsSince } from './rule-hold.ts'
 
 /**
- * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion
- * by removing a finalizer.
+ * The effect of the verdict: `delete` an object, `annotate` it, `drop` references, or `finish` an
+ * owner's deletion by removing a finalizer.
  */
-export type Effect = 'delete' | 'drop' | 'finish'
+export type Effect = 'delete' | 'annotate' | 'drop' | 'finish'
 
 /** Whether anything at all may be sent to this cluster now, live GETs and warnings included. */
 export function mayIssue(facts: ClusterFacts): boolean {
@@ -104,7 +104,7 @@ function hindranceOf(
   const isObserved = facts.policy.policy.mode === 'observe'
   const paused = isObserved ? '' : pausedBecause(facts)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
-  if (effect === 'delete') {
+  if (effect === 'delete' || effect === 'annotate') {
     const spared = protectedBecause(facts, node, counted)
     if (spared !== null) return { by: 'protection', ...spared }
   }

@@ -1,6 +1,6 @@
 /**
- * What holds an object that a rule has deleted: its waiting time, the rule's limit, a controller
- * that makes the object again, and that no order enforces the rule.
+ * What holds an object that a rule has deleted or annotated: its waiting time, the rule's limit,
+ * who makes the object again, or takes the annotation off, and that no order enforces the rule.
  *
  * What must stay true: a rule is in dry run until an order enforces it, as it is. All that becomes
  * due together is counted before the first of it is deleted, so a rule over its limit deletes
@@ -81,6 +81,8 @@ export function heldByRule(
   if (unsure !== '') return held(unsure)
   const fight = fightOf(facts, node, rule)
   if (fight !== '') return held(`${fight}; ${releaseText(rule)}`)
+  const stripped = heldByRemoval(facts, node, rule)
+  if (stripped !== null) return stripped
   return order === undefined
     ? held(`rule ${rule.name} is in dry run; ${enforceText(rule)} ends that`)
     : null
@@ -210,6 +212,7 @@ function overLimit({ name }: Rule, most: number, limit: string): string {
 
 /** The controller of the object makes again what the rule deletes: both would go on for ever. */
 function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
+  if (rule.annotate !== null) return ''
   const controller = controllerOf(facts, object)
   const known = controller && currentOwner(facts, rule, controller.uid)
   if (controller === undefined || known == null || known.replaced < MOST_REPLACED) return ''
@@ -225,7 +228,9 @@ function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwn
 }
 
 /** A command by this rule is issued for it. `time`: of the record. */
-export function countDeleted({ graph }: Step, rule: Rule, node: Node, time: number): void {
+export function countDeleted(step: Step, rule: Rule, node: Node, time: number): void {
+  if (rule.annotate !== null) return countAnnotated(step, rule, node, time)
+  const { graph } = step
   const { object } = node
   const controller = controllerOf(graph, object)
   if (controller === undefined) return
@@ -243,6 +248,44 @@ export function countDeleted({ graph }: Step, rule: Rule, node: Node, time: numb
 
 const NONE_DELETED: RuleOwner = { type: 'RuleOwner', deletedAt: 0, deleted: 0, replaced: 0 }
 
+/** An annotation that was taken off so often in this time is not set again until it is over. */
+const MOST_REMOVED = 2
+const REMOVED_MS = 7 * DAY_MS
+
+/**
+ * Another actor takes the annotation off that the rule sets: both would go on for ever. So does a
+ * webhook of the cluster that drops it.
+ */
+function heldByRemoval(facts: ClusterFacts, node: Node, rule: Rule): RuleHindrance | null {
+  if (rule.annotate === null) return null
+  const known = annotatedBy(facts, rule, node, facts.state?.now ?? 0)
+  const removed = removedOf(known, node)
+  if (removed < MOST_REMOVED) return null
+  const until = known.deletedAt + REMOVED_MS
+  const what = `annotation ${rule.annotate.key} was removed ${removed} times after rule ${rule.name} had set it`
+  const because = `${what}: held until ${timeText(until)}; ${releaseText(rule)}`
+  return { by: 'rule', because, until }
+}
+
+/** The rule's command was carried out, and the object is due again: it lacks the annotation. */
+function removedOf({ deleted, replaced }: RuleOwner, { attempt }: Node): number {
+  const isDone = attempt?.verb === 'AnnotateObject' && attempt.state === 'done'
+  return Math.min(deleted, replaced + Number(isDone))
+}
+
+/** Of one object, under its own uid. */
+function annotatedBy(facts: ClusterFacts, rule: Rule, { object }: Node, now: number): RuleOwner {
+  const known = currentOwner(facts, rule, object.uid)
+  return known === null || now >= known.deletedAt + REMOVED_MS ? NONE_DELETED : known
+}
+
+/** A command to set it is issued. */
+function countAnnotated({ graph }: Step, rule: Rule, node: Node, time: number): void {
+  const known = annotatedBy(graph, rule, node, time)
+  const counted = { deletedAt: time, deleted: known.deleted + 1, replaced: removedOf(known, node) }
+  graph.setRuleOwner(rule.name, node.object.uid, { type: 'RuleOwner', ...counted })
+}
+
 /** A watch reports a new object: perhaps it replaces one that a rule deleted. */
 export function countMade(step: Step, object: ObjectMeta, time: number): void {
   const { graph } = step
@@ -250,6 +293,7 @@ export function countMade(step: Step, object: ObjectMeta, time: number): void {
   const controller = controllerOf(graph, object)
   if (ofKind === null || controller === undefined) return
   for (const rule of ofKind.rules) {
+    if (rule.annotate !== null) continue
     const known = currentOwner(graph, rule, controller.uid)
     if (known === null || time > known.deletedAt + REPLACED_MS) continue
     if (known.replaced >= known.deleted) continue

@@ -43,7 +43,8 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
 
 /** An order has another rule delete it, whatever else is there: it is none of those that stay. */
 function goesAnyway({ enforced }: ClusterFacts, { rule }: Judgement): boolean {
-  if (rule === null || rule.keep !== null || isAboutOthers(rule)) return false
+  if (rule === null || rule.keep !== null || rule.annotate !== null) return false
+  if (isAboutOthers(rule)) return false
   return isEnforced(rule, enforced)
 }
 

@@ -16,9 +16,17 @@ import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import { policyWith } from '../graph/rule/cluster-rules.ts'
 import { namedBy, otherOf } from '../judge/beside.ts'
+import { hasAnnotation } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
-import type { Command, CommandBase, CommandRule, OwnerClaim, Target } from '../model/command.ts'
+import type {
+  Command,
+  CommandBase,
+  CommandRule,
+  CommandType,
+  OwnerClaim,
+  Target,
+} from '../model/command.ts'
 import {
   CATCH_UP_MS,
   COMMAND_LIFE_MS,
@@ -34,7 +42,7 @@ import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
 import { CLUSTER_POLICY_KIND, POLICY_KIND } from '../model/rule/policy-content.ts'
-import { digestOf, type Rule } from '../model/rule/rule.ts'
+import { digestOf, type Rule, rulesOfKind } from '../model/rule/rule.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -48,7 +56,10 @@ export function attemptFor(
   const { action, verdict } = decision
   if (action.type === 'none' || action.type === 'verify' || verdict === null) {
     const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
-    return isOurs || node.attempt?.state === 'done' ? node.attempt : null
+    if (isOurs || node.attempt?.state === 'done') return node.attempt
+    return isShownAnnotated(step, node)
+      ? { ...node.attempt, state: 'done', until: state.now }
+      : null
   }
   const { mode } = step.graph.policy.policy
   invariant(mode !== 'observe', 'observe holds every verdict')
@@ -85,6 +96,21 @@ export function attemptFor(
 }
 
 /**
+ * A watch shows the annotation before the command's result is here: it was carried out, so that who
+ * takes it off at once is noticed.
+ */
+function isShownAnnotated(
+  { graph }: Step,
+  node: Node,
+): node is Node & { readonly attempt: Attempt } {
+  const { attempt, object } = node
+  if (attempt?.verb !== 'AnnotateObject' || attempt.isDryRun) return false
+  if (attempt.state !== 'issued' && attempt.state !== 'confirming') return false
+  const ofKind = rulesOfKind(graph.rules, object)
+  return ofKind?.rules.some((rule) => hasAnnotation(rule, object)) ?? false
+}
+
+/**
  * Whether the attempt goes on with this intent. That of an object with a long list does, whatever
  * changed in it: its commands are large, so who changes it all the time gets no further one until
  * the former is settled, or its wait is over.
@@ -93,9 +119,17 @@ function followedBy({ attempt, object }: Node, action: Action, intent: string): 
   if (attempt === null) return false
   if (attempt.intent === intent) return true
   const isPending = attempt.state === 'issued' || attempt.state === 'backoff'
-  const verb = action.type === 'delete' ? 'DeleteObject' : 'OrphanDependent'
-  const isSameVerb = action.type !== 'finish' && attempt.verb === verb
+  const isSameVerb = action.type !== 'finish' && attempt.verb === VERBS[action.type]
   return isPending && isSameVerb && object.ownerReferences.length > LONG_LIST
+}
+
+const VERBS: Readonly<Record<Action['type'], CommandType | null>> = {
+  delete: 'DeleteObject',
+  annotate: 'AnnotateObject',
+  drop: 'OrphanDependent',
+  finish: 'RemoveFinalizer',
+  verify: null,
+  none: null,
 }
 
 /**
@@ -156,6 +190,19 @@ function commandFor(
         approvedBy,
         decidedAt,
         rule: rule === null ? null : commandRule(step, rule),
+      }
+    }
+    case 'annotate': {
+      invariant(rule !== null, 'an annotation without a rule')
+      const owners = besideClaim(step, rule, object)
+      return {
+        ...base,
+        type: 'AnnotateObject',
+        annotation: { key: action.key, value: action.value },
+        owners,
+        freshness: owners.length > 0 ? 'recheck' : 'live',
+        decidedAt: decidedUpTo(step, stands),
+        rule: commandRule(step, rule),
       }
     }
     case 'drop': {

@@ -1,5 +1,5 @@
 /**
- * Which rule has an object deleted, since when, and when one will.
+ * Which rule has an object deleted or annotated, since when, and when one will.
  *
  * What must stay true: decided from the object, the policy and log time alone. Unknown is never
  * absent: an object that was not read with all that the rules of its kind read is not decided
@@ -90,6 +90,8 @@ function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): bool
   if (isDone !== isOtherDone) return isDone
   const [isBound, isOtherBound] = [boundTo(a.rule) !== '', boundTo(b.rule) !== '']
   if (isBound !== isOtherBound) return isOtherBound
+  const [isDeleted, isOtherDeleted] = [a.rule.annotate === null, b.rule.annotate === null]
+  if (isDeleted !== isOtherDeleted) return isDeleted
   return deletedAt(a) < deletedAt(b)
 }
 
@@ -112,6 +114,7 @@ export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
 export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness | null {
   const only = boundTo(rule)
   if (only !== '' && only !== object.namespace) return null
+  if (hasAnnotation(rule, object)) return null
   if (!isMatch(rule.match, object, now) || isFutile(rule, object)) return null
   let first: Dueness | null = null
   for (const each of rule.cases) {
@@ -149,6 +152,14 @@ function isFutile({ match, gracePeriodSeconds, failFirst }: Rule, object: Object
   if (!match.terminating || object.finalizers.length === 0) return false
   if (failFirst && !hasEnded(object)) return false
   return (object.graceSeconds ?? 0) <= (gracePeriodSeconds ?? 0)
+}
+
+/** What it has a rule do is done; any other value is none of it. */
+export function hasAnnotation(
+  { annotate }: Pick<Rule, 'annotate'>,
+  { annotations }: Pick<ObjectMeta, 'annotations'>,
+): boolean {
+  return annotate !== null && textOf(annotations, annotate.key) === annotate.value
 }
 
 function hasEnded({ projected }: ObjectMeta): boolean {

@@ -26,6 +26,7 @@ import { standsOf } from './standing.ts'
 export type Action =
   | { readonly type: 'finish'; readonly finalizer: string }
   | { readonly type: 'delete'; readonly policy: PropagationPolicy }
+  | { readonly type: 'annotate'; readonly key: string; readonly value: string }
   /** Indexes of references, descending. */
   | { readonly type: 'drop'; readonly indexes: readonly number[] }
   | { readonly type: 'verify' }
@@ -38,7 +39,7 @@ export interface Judgement {
   readonly stands: readonly Stand[]
   /** The part of it that is carried out where something holds the whole; null for none. */
   readonly part: Judgement | null
-  /** The rule that has it deleted; null where owners decide. */
+  /** The rule that has it deleted or annotated; null where owners decide. */
   readonly rule: Rule | null
   /** Log time at which a rule says something else; null for never, as the object is now. */
   readonly nextAt: number | null
@@ -63,9 +64,10 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   if (due === null) return { ...judgement, nextAt }
   const { rule, because } = due
   const basis = basisOf(node.position, [], facts.policy.position)
+  const action = ruledAction(facts, node, rule)
   return {
-    verdict: { type: 'delete', evidence: 'rule', because, basis, rule: rule.name },
-    action: { type: 'delete', policy: ruledPropagation(facts, node, rule) },
+    verdict: { type: action.type, evidence: 'rule', because, basis, rule: rule.name },
+    action,
     ...{ stands: [], part: null, rule, nextAt },
   }
 }
@@ -74,6 +76,14 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
 export function isLeftToRules(verdict: Verdict | null): boolean {
   return verdict === null || verdict.type === 'keep' || verdict.type === 'deleting'
 }
+
+function ruledAction(facts: ClusterFacts, node: Node, rule: Rule): RuledAction {
+  const { annotate } = rule
+  if (annotate === null) return { type: 'delete', policy: ruledPropagation(facts, node, rule) }
+  return { type: 'annotate', key: annotate.key, value: annotate.value }
+}
+
+type RuledAction = Extract<Action, { type: 'delete' | 'annotate' }>
 
 /**
  * In the foreground an object without dependents is gone at once, too, after a second call that

@@ -19,8 +19,15 @@ import {
 } from './object.ts'
 import type { Mode } from './policy.ts'
 import type { Evidence, Freshness } from './proof.ts'
+import type { RuleAnnotation } from './rule/rule.ts'
 
-export type Command = DeleteObject | OrphanDependent | RemoveFinalizer | VerifyOwner | WarnObject
+export type Command =
+  | DeleteObject
+  | AnnotateObject
+  | OrphanDependent
+  | RemoveFinalizer
+  | VerifyOwner
+  | WarnObject
 export type CommandType = Command['type']
 
 export interface CommandBase {
@@ -102,10 +109,24 @@ export interface DeleteObject extends CommandBase {
  * Its own grace period may be shorter than the object has: it may be meant for an object that is
  * being deleted, and ends what runs of it without its consent.
  */
-export function isForced({
-  gracePeriodSeconds,
-}: Pick<DeleteObject, 'gracePeriodSeconds'>): boolean {
-  return gracePeriodSeconds !== null
+export function isForced(command: DeleteObject | AnnotateObject): boolean {
+  return command.type === 'DeleteObject' && command.gracePeriodSeconds !== null
+}
+
+/** A rule's, in the place of a DELETE: the object gets one annotation, and nothing else. */
+export interface AnnotateObject extends CommandBase {
+  readonly type: 'AnnotateObject'
+  readonly annotation: RuleAnnotation
+  /** As for a DELETE by a rule: what it says of other objects. */
+  readonly owners: readonly OwnerClaim[]
+  readonly freshness: Freshness
+  readonly decidedAt: number
+  readonly rule: CommandRule
+}
+
+/** The rule that has it; null where owners decided. */
+export function ruleOf(command: Command): CommandRule | null {
+  return command.type === 'DeleteObject' || command.type === 'AnnotateObject' ? command.rule : null
 }
 
 /** The rule of a command: carried out only while an order enforces the rule of that digest. */

@@ -160,6 +160,7 @@ export function backedOff(attempt: Attempt, now: number, reason: string): Attemp
  * - `verify`: an owner must be looked up first.
  * - `drop`: references are removed, the object stays.
  * - `delete`: it is deleted.
+ * - `annotate`: a rule has it annotated, and the object stays.
  * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references.
  * - `finish`: they have, so its finalizer is removed.
  */
@@ -170,6 +171,7 @@ export type VerdictType =
   | 'verify'
   | 'drop'
   | 'delete'
+  | 'annotate'
   | 'wait'
   | 'finish'
 

@@ -679,7 +679,8 @@ export interface HeldNamespace {
 
 /**
  * `ruleowner/<cluster>/<rule>/<owner's uid>`: objects of one controller that a rule deleted, and
- * that it made again.
+ * that it made again. Of a rule that annotates, under the object's own uid: how often it set
+ * the annotation, and how often that was removed.
  */
 export interface RuleOwner {
   readonly type: 'RuleOwner'

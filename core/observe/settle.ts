@@ -90,6 +90,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
           : node.deletion
         return put({ deletion, attempt: carriedOut(step, state, event, settled) })
       }
+      // A watch has shown already what it did.
+      if (attempt.verb === 'AnnotateObject' && attempt.state === 'done') return
       // The server says it is deleted; the watch confirms it soon. The timer of the command checks
       // whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS

@@ -59,6 +59,19 @@ test('a ClusterCleanupPolicy is the rule of a config file; without an account th
   equal(other.account, 'system:serviceaccount:b:cleaner')
 })
 
+test('a policy annotates as a rule of a config file does, and no key that acts', () => {
+  const annotate = (key: string): string => `annotate: { key: ${key}, value: yes }`
+  for (const spec of [own(`{ ${ACCOUNT}, ${MATCH}, after: 1h, ${annotate('a.io/b')} }`)]) {
+    deepEqual(spec.rule?.annotate, { key: 'a.io/b', value: 'yes' })
+  }
+  deepEqual(wide(`{ ${MATCH}, after: 1h, ${annotate('a.io/b')} }`).rule?.annotate?.key, 'a.io/b')
+  for (const key of ['helm.sh/x', 'kinfold.dev/enforce', 'stale']) {
+    const { rule, problem } = own(`{ ${ACCOUNT}, ${MATCH}, after: 1h, ${annotate(key)} }`)
+    equal(rule, null)
+    match(problem, /^spec\.annotate\.key: no rule sets /)
+  }
+})
+
 test('a built-in rule is one of the whole cluster', () => {
   const [rule] = rulesOf([{ builtin: 'finished-jobs', name: 'old' }], 'f', compileExpression)
   deepEqual(wide('{ builtin: finished-jobs }').rule, { ...rule!, name: '*/old' })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { compileExpression } from '../../adapters/cel/compile.ts'
-import { type Rule, type RuleCase, ruleDigest } from '../../core/model/rule/rule.ts'
+import { type Rule, type RuleCase, readsOf, ruleDigest } from '../../core/model/rule/rule.ts'
 import { BUILTINS } from './builtin.ts'
 import { RULE_KEYS, rulesOf } from './rule-config.ts'
 
@@ -65,6 +65,7 @@ test('a rule is what was written, and the rest is the default', () => {
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
     ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null, unused: null },
+    annotate: null,
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -100,6 +101,7 @@ test('a rule is what was written, and the rest is the default', () => {
       absent: null,
       beside: null,
       unused: null,
+      annotate: null,
     },
     {
       name: 'expired',
@@ -338,6 +340,40 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
     /would delete all objects of its kinds at once/,
   ],
   [
+    'match: { kinds: [Pod] }, after: 0, annotate: { key: a.io/b, value: x }',
+    /would annotate all objects of its kinds at once/,
+  ],
+  [`${POD}, after: 1h, annotate: stale`, /annotate: expected a mapping with key, value/],
+  [`${POD}, after: 1h, annotate: { value: x }`, /annotate\.key: expected the key of an annotation/],
+  [
+    `${POD}, after: 1h, annotate: { key: a.io/b }`,
+    /annotate\.value: expected a text of at most 256/,
+  ],
+  [`${POD}, after: 1h, annotate: { key: stale, value: x }`, /it is no key in a domain, such as/],
+  ...[
+    ['kubernetes.io/x', 'kubernetes.io'],
+    ['kubectl.kubernetes.io/restartedAt', 'kubernetes.io'],
+    ['pod.x-k8s.io/y', 'x-k8s.io'],
+    ['kinfold.dev/enforce', 'kinfold.dev'],
+    ['meta.helm.sh/release-name', 'helm.sh'],
+    ['argocd.argoproj.io/sync-options', 'argoproj.io'],
+  ].map(([key, domain]): readonly [string, RegExp] => [
+    `${POD}, after: 1h, annotate: { key: ${key}, value: x }`,
+    new RegExp(
+      `annotate\\.key: no rule sets "${key}": keys of ${domain} have effects of their own`,
+    ),
+  ]),
+  ...['warn: 1h', 'propagationPolicy: Orphan', 'gracePeriodSeconds: 5', 'failFirst: true'].map(
+    (other): readonly [string, RegExp] => [
+      `${POD}, after: 1h, ${other}, annotate: { key: a.io/b, value: x }`,
+      /is of a deletion, and a rule with annotate deletes nothing/,
+    ],
+  ),
+  [
+    `match: { kinds: [Pod], terminating: true, labels: a }, after: 1h, annotate: { key: a.io/b, value: x }`,
+    /annotate is about objects that stay/,
+  ],
+  [
     `${POD}, after: 1h, failFirst: true`,
     /failFirst takes gracePeriodSeconds: 0: add it, or leave failFirst out/,
   ],
@@ -465,6 +501,19 @@ test('a rule that keeps the newest needs no age', () => {
   deepEqual([terminated?.keep?.newest, terminated?.keep?.first.length], [500, 2])
 })
 
+test('a rule that annotates says which annotation, and reads it', () => {
+  const [plain, kept] = rulesIn(`
+- { name: a, match: { kinds: [Pod], labels: b }, after: 1h, annotate: { key: a.io/b, value: true } }
+- { name: c, match: { kinds: [Job.batch] }, keep: { newest: 3, by: owner }, annotate: { key: a.io/b, value: '' } }
+`)
+  deepEqual(plain?.annotate, { key: 'a.io/b', value: 'true' })
+  deepEqual(kept?.annotate, { key: 'a.io/b', value: '' })
+  deepEqual(
+    readsOf([plain!]).map(({ annotations }) => annotations),
+    [['a.io/b']],
+  )
+})
+
 test('a rule about what names no Node waits for forty seconds at least', () => {
   const [short, long, orphaned] = rulesIn(`
 - { name: a, match: { kinds: [Pod] }, absent: { kind: Node, name: { field: spec.nodeName } } }
@@ -538,6 +587,7 @@ test('the rules of the document are rules', () => {
     ['history', 'terminated-pods'],
     ['lost', 'orphaned-pods', 'orphaned-pods-terminating'],
     ['shut-down', 'out-of-service-pods'],
+    ['mark-previews'],
     ['janitor', 'janitor-expires'],
   ])
   for (const key of RULE_KEYS) match(page, new RegExp(`\\| .*\`${key}[.\`]`), key)

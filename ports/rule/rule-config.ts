@@ -1,6 +1,6 @@
 /**
  * Rules as users write them, in the section `rules` of a config file and in policies of a cluster:
- * what is deleted for its age, its fields or its marks.
+ * what is deleted or annotated for its age, its fields or its marks.
  *
  * What must stay true: what cannot be understood is refused by a `SettingError` whose sentence
  * names the rule; a rule that would mean all objects of a kind at once, or the cluster's own, is
@@ -18,6 +18,7 @@ import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../core/mode
 import { readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
+import { annotateOf, checkAnnotate } from './rule-annotate.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
 import { absentOf, besideOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
@@ -43,6 +44,7 @@ export const RULE_KEYS: readonly string[] = [
     'absent',
     'beside',
     'unused',
+    'annotate',
     'builtin',
   ],
 ]
@@ -163,7 +165,9 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     absent,
     beside,
     unused: unusedOf(fields['unused'], match.kinds, `${from}.unused`),
+    annotate: annotateOf(fields, from),
   }
+  checkAnnotate(rule, from)
   checkGrace(rule, from)
   checkFailFirst(rule, from)
   checkReach(rule, reading)
@@ -241,7 +245,8 @@ function withTime(fields: Mapping): Mapping {
 
 /** By age alone the oldest are first, and those are the cluster's own. */
 function checkReach(rule: Rule, { from, within }: RuleReading): void {
-  const { match, cases, keep, absent, beside, unused } = rule
+  const { match, cases, keep, absent, beside, unused, annotate } = rule
+  const would = annotate === null ? 'would delete' : 'would annotate'
   const others = [keep, absent, beside].some((each) => each !== null)
   if (unused !== null && (others || match.terminating)) {
     throw bad(`${from}: unused takes no keep, absent, beside or match.terminating beside it`)
@@ -254,12 +259,12 @@ function checkReach(rule: Rule, { from, within }: RuleReading): void {
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, owner: {kinds}, or when`
   if (keep === null && byAge.some(({ after }) => after.type === 'fixed' && after.ms === 0)) {
-    throw bad(`${from}: would delete all objects of its kinds at once; it takes ${what}`)
+    throw bad(`${from}: ${would} all objects of its kinds at once; it takes ${what}`)
   }
   const careful = byAge.length === 0 ? undefined : match.kinds.find(isCareful)
   if (careful === undefined) return
   const kind = kindText(careful)
-  throw bad(`${from}: would delete each ${kind} for its age alone; it takes ${what}`)
+  throw bad(`${from}: ${would} each ${kind} for its age alone; it takes ${what}`)
 }
 
 function isByAge({ fields, since, after }: RuleCase): boolean {

@@ -387,13 +387,19 @@ function linksTo(contexts: readonly SpanContext[]): Link[] {
 }
 
 type Command = Decoded<
-  'DeleteObject' | 'OrphanDependent' | 'RemoveFinalizer' | 'VerifyOwner' | 'WarnObject'
+  | 'DeleteObject'
+  | 'AnnotateObject'
+  | 'OrphanDependent'
+  | 'RemoveFinalizer'
+  | 'VerifyOwner'
+  | 'WarnObject'
 >
 type Result = Decoded<'CommandSettled' | 'OwnerFound' | 'OwnerAbsent'>
 
 function isCommand(record: Writable): record is Command {
   switch (record.type) {
     case 'DeleteObject':
+    case 'AnnotateObject':
     case 'OrphanDependent':
     case 'RemoveFinalizer':
     case 'VerifyOwner':

@@ -93,6 +93,24 @@ test('deletes by the account of a policy that is enforced; one GET of it for sev
   await running.stop()
 })
 
+test('deletes nothing by a policy whose GET is answered late', async () => {
+  await world.command(byPolicy(await temporary('a')))
+  const handle = world.server.handle.bind(world.server)
+  world.server.handle = async (request, signal) => {
+    const answer = await handle(request, signal)
+    const isPolicy = request.method === 'GET' && request.path.startsWith(PATH)
+    if (isPolicy) await world.clock.advance(6_000)
+    return answer
+  }
+  const running = world.start()
+  match(
+    (await outcomes(1))[0] ?? '',
+    /^blocked .*old cannot be read: the cluster answers too late$/,
+  )
+  deepEqual(deletedAs, [])
+  await running.stop()
+})
+
 const STOPS: readonly (readonly [string, () => Promise<void>, RegExp])[] = [
   ['is deleted', () => world.request('DELETE', PATH, {}), /old does not exist any more$/],
   [

@@ -10,7 +10,13 @@
  * Not here: reading a spec (ports/rule), the call (reap.ts), what the account may do: the API
  * server decides.
  */
-import type { Command, CommandRule, RulePolicy, Target } from '../../core/model/command.ts'
+import {
+  type Command,
+  type CommandRule,
+  type RulePolicy,
+  ruleOf,
+  type Target,
+} from '../../core/model/command.ts'
 import { policyResource } from '../../core/model/rule/annotate.ts'
 import { ENFORCE_ANNOTATION, type PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
@@ -21,7 +27,7 @@ import type { CompileExpression } from '../../ports/expression.ts'
 import { policyContent } from '../../ports/rule/policy-content.ts'
 import { POLICY_GROUP } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
-import { NO_OUTCOMES, type PolicyOutcomes } from './policy-status.ts'
+import { NO_OUTCOMES, type PolicyCounts, type PolicyOutcomes } from './policy-status.ts'
 
 export interface PolicyBounds {
   readonly policyProofMs: number
@@ -82,10 +88,16 @@ export class Policies {
 
   /** Why the command may not be carried out by its policy; empty where it may, or has none. */
   async objection(command: Command, onCall: () => void, signal: AbortSignal): Promise<string> {
-    const rule = command.type === 'DeleteObject' ? command.rule : null
+    const rule = ruleOf(command)
     if (rule === null || rule.policy === null) return ''
     const { policy } = rule
-    const look = await this.#look(policy, onCall, signal)
+    const { clock, bounds } = this.#parts
+    const { seen, askedAt } = this.#look(policy, onCall, signal)
+    const look = await seen
+    // It says what was so when it was asked.
+    if (clock.monotonicMs() - askedAt() > bounds.policyProofMs) {
+      return `${nameOf(policy)} cannot be read: the cluster answers too late`
+    }
     if (typeof look === 'string') return `${nameOf(policy)} ${look}`
     const found = disagreement(rule, policy, look)
     return found === '' ? '' : `${nameOf(policy)} ${found}`
@@ -96,16 +108,18 @@ export class Policies {
     this.#looks.clear()
   }
 
-  /** To a DELETE: by it one knows the account's rights. */
+  /** To a DELETE, or to a patch that annotates: by it one knows the account's rights. */
   answered(command: Command, answer: ReapAnswer): void {
-    const policy = command.type === 'DeleteObject' ? command.rule?.policy : null
+    const policy = ruleOf(command)?.policy
     if (policy == null || answer.type === 'Unknown' || answer.type === 'Conflict') return
     const before = this.outcomes(policy.uid)
     const reason = answer.type === 'Refused' ? answer.reason : ''
-    const isDeleted = answer.type === 'Removed' || answer.type === 'Changed'
+    const done = Number(answer.type === 'Removed' || answer.type === 'Changed')
+    const isAnnotated = command.type === 'AnnotateObject'
     this.#outcomes.delete(policy.uid)
     this.#outcomes.set(policy.uid, {
-      deleted: before.deleted + (isDeleted ? 1 : 0),
+      deleted: before.deleted + (isAnnotated ? 0 : done),
+      annotated: before.annotated + (isAnnotated ? done : 0),
       lacking: reason === '' || answer.code === 403 ? reason : before.lacking,
       lastError: reason,
     })
@@ -118,18 +132,19 @@ export class Policies {
   }
 
   /** That many are in its status now. */
-  written(uid: string, deleted: number): void {
+  written(uid: string, { deleted, annotated }: PolicyCounts): void {
     const known = this.#outcomes.get(uid)
-    if (known === undefined || deleted === 0) return
-    this.#outcomes.set(uid, { ...known, deleted: known.deleted - deleted })
+    if (known === undefined || deleted + annotated === 0) return
+    const left = { deleted: known.deleted - deleted, annotated: known.annotated - annotated }
+    this.#outcomes.set(uid, { ...known, ...left })
   }
 
-  #look(policy: RulePolicy, onCall: () => void, signal: AbortSignal): Promise<Look> {
+  #look(policy: RulePolicy, onCall: () => void, signal: AbortSignal): SharedLook {
     const { caller, clock, bounds, compile } = this.#parts
     const key = keyOf(policy)
     const known = this.#looks.get(key)
     if (known !== undefined && clock.monotonicMs() - known.askedAt() < bounds.policyProofMs) {
-      return known.seen
+      return known
     }
     let askedAt = clock.monotonicMs()
     const onTry = (): void => {
@@ -142,9 +157,10 @@ export class Policies {
       return found
     })
     this.#looks.delete(key)
-    this.#looks.set(key, { askedAt: () => askedAt, seen })
+    const shared = { askedAt: () => askedAt, seen }
+    this.#looks.set(key, shared)
     forgetOldest(this.#looks, bounds.policyProofs)
-    return seen
+    return shared
   }
 
   #keep(key: string, rule: Rule | null): void {

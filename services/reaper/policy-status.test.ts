@@ -11,7 +11,7 @@ const SAID: PolicyStatus = {
 }
 const THEN = '2026-11-01T00:00:00.000Z'
 const NOW = '2026-11-02T00:00:00.000Z'
-const OUTCOMES: PolicyOutcomes = { deleted: 2, lacking: '', lastError: '' }
+const OUTCOMES: PolicyOutcomes = { deleted: 2, annotated: 0, lacking: '', lastError: '' }
 
 interface Shown {
   readonly deleted: number
@@ -62,10 +62,11 @@ for (const [what, said, outcomes, expected] of CASES) {
 }
 
 test('what this process does not know stays, and so does since when', () => {
-  const refused = { deleted: 2, lacking: '403 no', lastError: '403 no' }
+  const refused = { deleted: 2, annotated: 3, lacking: '403 no', lastError: '403 no' }
   const before = statusOf(SAID, refused, { deleted: 5 }, THEN)
   const after = statusOf(SAID, NO_OUTCOMES, before, NOW)
   equal((after as unknown as Shown).deleted, 7)
+  equal(after['annotated'], 3)
   equal(isSameStatus(before, after), true)
   const allowed = statusOf(SAID, OUTCOMES, before, NOW)
   deepEqual(shown(allowed), [

@@ -15,16 +15,23 @@ import type { PolicyStatus } from '../../ports/record/service-record.ts'
 import { POLICY_GROUP } from '../../ports/rule/policy-kind.ts'
 import type { Caller } from './call.ts'
 
-/** What a reaper has seen of a policy since its status was written last. */
-export interface PolicyOutcomes {
+/** Objects that it changed by the policy. */
+export interface PolicyCounts {
   readonly deleted: number
+  readonly annotated: number
+}
+
+/** What a reaper has seen of a policy since its status was written last. */
+export interface PolicyOutcomes extends PolicyCounts {
   /** Of the last DELETE; empty: it lacked none. Undefined: there was none. */
   readonly lacking: string | undefined
   /** Of the last DELETE that the server refused; empty: it took it. Undefined: there was none. */
   readonly lastError: string | undefined
 }
 
-export const NO_OUTCOMES: PolicyOutcomes = { deleted: 0, lacking: undefined, lastError: undefined }
+export const NO_OUTCOMES: PolicyOutcomes = {
+  ...{ deleted: 0, annotated: 0, lacking: undefined, lastError: undefined },
+}
 
 /** As an object has it, whatever another client wrote there. */
 type Json = Readonly<Record<string, unknown>>
@@ -39,13 +46,16 @@ interface Condition {
 /** `former`: the status that the object has. `time`: now, as RFC 3339. */
 export function statusOf(
   said: PolicyStatus,
-  { deleted, lacking, lastError }: PolicyOutcomes,
+  { deleted, annotated, lacking, lastError }: PolicyOutcomes,
   former: Json,
   time: string,
 ): Json {
   const before = listIn(former['conditions'])
   const formerError = typeof former['lastError'] === 'string' ? former['lastError'] : ''
-  const formerCount = typeof former['deleted'] === 'number' ? former['deleted'] : 0
+  const countOf = (key: keyof PolicyCounts): number => {
+    return typeof former[key] === 'number' ? former[key] : 0
+  }
+  const marked = countOf('annotated') + annotated
   const { generation, digest, matched, due, held } = said
   const conditions = [
     conditionOf(ready(said), before, generation, time),
@@ -55,7 +65,8 @@ export function statusOf(
   return {
     ...(generation !== null && { observedGeneration: generation }),
     digest,
-    ...{ matched, due, held, deleted: formerCount + deleted },
+    ...{ matched, due, held, deleted: countOf('deleted') + deleted },
+    ...(marked > 0 && { annotated: marked }),
     lastError: lastError ?? formerError,
     conditions,
   }
@@ -136,23 +147,23 @@ export interface StatusParts {
   readonly time: string
 }
 
-/** How many more deletions are in the status now; null: it could not be written. */
+/** How many more of each are in the status now; null: it could not be written. */
 export async function writeStatus(
   said: PolicyStatus,
   { caller, outcomes, time }: StatusParts,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<PolicyCounts | null> {
   const target = statusTarget(said)
   const read = await caller.read(target, () => undefined, signal)
   if (read.type === 'Unknown') return null
   // It is deleted, or another one by now: nothing is to be said of it.
-  if (read.type === 'Absent' || read.object.uid !== said.uid) return outcomes.deleted
+  if (read.type === 'Absent' || read.object.uid !== said.uid) return outcomes
   const body = JSON.parse(read.text) as { readonly status?: unknown }
   const former = typeof body.status === 'object' && body.status !== null ? body.status : {}
   const status = statusOf(said, outcomes, former as Json, time)
-  if (isSameStatus(former, status)) return outcomes.deleted
+  if (isSameStatus(former, status)) return outcomes
   const answer = await caller.send('PATCH', (to) => to.writeStatus(target, status, signal))
-  return answer.type === 'Changed' ? outcomes.deleted : null
+  return answer.type === 'Changed' ? outcomes : null
 }
 
 function statusTarget({ kind, version, namespace, name, uid }: PolicyStatus): Target {

@@ -9,10 +9,12 @@
  * appending the result (outbox.ts).
  */
 import {
+  type AnnotateObject,
   type Command,
   type DeleteObject,
   isOrdered,
   type OwnerClaim,
+  ruleOf,
   type VerifyOwner,
 } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -169,8 +171,8 @@ async function gate(command: Command, life: Life): Promise<Pass> {
 
 /** The rule of a policy is known by its proof, and all that is decided by it is decided here. */
 function judgeProven(command: Command, facts: Facts, { config }: Reaping): Pass {
-  const rule = command.type === 'DeleteObject' ? command.rule : null
-  if (rule?.policy == null || facts.rule !== undefined) return judge(command, facts, config)
+  if (ruleOf(command)?.policy == null || facts.rule !== undefined)
+    return judge(command, facts, config)
   return { type: 'Blocked', reason: RULE_UNKNOWN, isSpared: false }
 }
 
@@ -186,7 +188,7 @@ async function prove(
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // By what the rule says another object is verified; that of a policy is read for it.
-  const isBeside = command.type === 'DeleteObject' && command.owners.some(isOfRule)
+  const isBeside = ruleOf(command) !== null && 'owners' in command && command.owners.some(isOfRule)
   const unruled = isBeside ? await policies.objection(command, onCall, signal) : ''
   if (unruled !== '') return { type: 'Disproven', reason: unruled }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
@@ -319,6 +321,8 @@ async function call(
   switch (command.type) {
     case 'DeleteObject':
       return await remove(command, resourceVersion, kept, tried, life)
+    case 'AnnotateObject':
+      return await annotate(command, resourceVersion, tried, life)
     case 'OrphanDependent':
     case 'RemoveFinalizer':
       return send('PATCH', (to) =>
@@ -367,8 +371,31 @@ async function remove(
   return answer
 }
 
+/** In the version that was judged, whatever was read since: any other one is judged anew. */
+async function annotate(
+  command: AnnotateObject,
+  resourceVersion: string,
+  tried: Tried,
+  life: Life,
+): Promise<ReapAnswer | Settle | Again> {
+  const { moments, site, signal, onCall } = life
+  const { target, annotation } = command
+  if (isReadFirst(command, site.facts(command, moments))) {
+    const seen = await readFirst(command, resourceVersion, false, tried, life)
+    if (seen.type !== 'Seen') return seen
+    const late = lateObjection(command, resourceVersion, seen, tried, life)
+    if (late !== undefined) return late
+  }
+  const change = { annotations: { [annotation.key]: annotation.value } }
+  const options = mergeGuard(command, resourceVersion, change, tried.dryRun)
+  onCall()
+  const answer = await site.caller.send('PATCH', (to) => to.merge(target, options, signal))
+  site.policies.answered(command, answer)
+  return answer
+}
+
 async function readFirst(
-  command: DeleteObject,
+  command: DeleteObject | AnnotateObject,
   resourceVersion: string,
   isWhole: boolean,
   { dryRun }: Tried,

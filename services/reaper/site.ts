@@ -7,7 +7,7 @@
  *
  * Not here: the life of one command (reap.ts), the destination of its result (`onResult`).
  */
-import type { Command, CommandRule } from '../../core/model/command.ts'
+import { type Command, type CommandRule, ruleOf } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
@@ -268,7 +268,7 @@ function factsOf(
   { control, locks, barring, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
-  const rule = command.type === 'DeleteObject' ? command.rule : null
+  const rule = ruleOf(command)
   const nowMs = clock.monotonicMs()
   const { troubledMs, policies } = connected ?? {}
   return {

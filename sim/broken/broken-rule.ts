@@ -196,6 +196,60 @@ export const BROKEN_RULES: readonly BrokenBuild[] = [
     by: { file: 'services/reaper/fail-first.test.ts', test: 'patches no Pod that has Succeeded' },
   },
   {
+    name: 'an annotation is set for ever',
+    mistake: 'what another actor takes off is set again and again',
+    changes: [
+      { file: 'core/admit/rule-hold.ts', function: 'heldByRemoval', body: ['return null'] },
+    ],
+    by: { file: STORIES, test: 'story rule annotate removed' },
+  },
+  {
+    name: 'an annotation that is held back shields',
+    mistake: 'an object stays that another rule deletes',
+    changes: [
+      {
+        file: 'core/judge/rule.ts',
+        function: 'isBefore',
+        body: [
+          'const isDone = isEnforced(a.rule, orders)',
+          'if (isDone !== isEnforced(b.rule, orders)) return isDone',
+          'return deletedAt(a) < deletedAt(b)',
+        ],
+      },
+    ],
+    by: { file: STORIES, test: 'story rule annotate beside delete' },
+  },
+  {
+    name: 'any annotation passes',
+    mistake: 'a command on the log sets an annotation that no rule names',
+    changes: [
+      {
+        file: 'services/reaper/decide/gate.ts',
+        function: 'otherwiseRuled',
+        body: ['return undefined'],
+      },
+    ],
+    by: {
+      file: 'services/reaper/decide/gate.test.ts',
+      test: 'an annotation with another key: sets no annotation example.com/other',
+    },
+  },
+  {
+    name: 'an annotation follows the object',
+    mistake: 'what was written since the rule decided is annotated',
+    changes: [
+      {
+        file: 'services/reaper/decide/settle.ts',
+        function: 'isAsJudged',
+        body: ["return command.type === 'AnnotateObject' || original(command, object)"],
+      },
+    ],
+    by: {
+      file: 'services/reaper/annotate.test.ts',
+      test: 'what was written since is judged anew; what has it by then is done',
+    },
+  },
+  {
     name: 'the Node is looked up and not compared',
     mistake: 'a pod of a Node that is ready again goes by force',
     changes: [

@@ -6,10 +6,11 @@
  *
  * Not here: checks when all is quiet (rest-checkers.ts).
  */
-import type { OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
+import type { AnnotateObject, OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import type { Checker, World } from '../model.ts'
 import { objectionTo } from '../oracle.ts'
+import { isAnnotation } from '../rule/annotation-law.ts'
 import { mayBeByOwners, objectionTo as objectionByRule, ruleBehind } from '../rule/rule-law.ts'
 import { stamp } from '../trace.ts'
 import { CANARY, KEEP } from '../workload.ts'
@@ -37,6 +38,7 @@ export const effectCheckers: readonly Checker[] = [
       'I1 I2 I3 I4 I6: each change is right by all that the API servers hold, and has its guard',
     effect: (seen) => {
       const { truth, acting, before, after } = seen
+      if (isAnnotation(seen)) return ''
       const objection = objectionTo(truth, acting.request, before, after)
       const rule = objection === '' ? undefined : ruleBehind(seen)
       if (rule === undefined) return objection
@@ -171,8 +173,9 @@ function noteEpoch(world: World, record: ReturnType<Codec['decode']>): void {
 
 function isOnPatches(
   record: ReturnType<Codec['decode']>,
-): record is OrphanDependent | RemoveFinalizer {
-  return record.type === 'OrphanDependent' || record.type === 'RemoveFinalizer'
+): record is OrphanDependent | RemoveFinalizer | AnnotateObject {
+  const { type } = record
+  return type === 'OrphanDependent' || type === 'RemoveFinalizer' || type === 'AnnotateObject'
 }
 
 function holds({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean {

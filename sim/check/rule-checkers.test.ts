@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
-import type { DeleteObject } from '../../core/model/command.ts'
+import type { AnnotateObject, DeleteObject } from '../../core/model/command.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
@@ -19,6 +19,9 @@ import { CHECKERS } from './checkers.ts'
 const AT = '/api/v1/namespaces/blue/configmaps'
 const RULE = ruleIn('old cm 60 label:tier=temp limit:2 namespace:blue')
 const MINUTE = 60_000
+
+const MARKING = ruleIn('mark cm 60 label:tier=temp annotate:example.com/stale=yes')
+const STALE = { 'example.com/stale': 'yes' }
 
 class Rig {
   readonly world: WholeWorld
@@ -85,6 +88,30 @@ class Rig {
     return this.world.wrongs.splice(0).join()
   }
 
+  /** The command, and the patch as Kinfold sends it, but for these. */
+  annotate({ metadata }: ApiObject, annotations: object = STALE, more: object = {}): string {
+    const { uid, resourceVersion, name } = metadata
+    const at = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps' }
+    const command = {
+      ...{ type: 'AnnotateObject', id: '0-1-0', cluster: this.site.id, clusterEpoch: 1 },
+      ...{ partition: 0, mode: 'enforce', evidence: 'rule', because: '', basis: [] },
+      target: { ...at, aggregated: false, namespace: 'blue', name, uid, resourceVersion },
+      ...{ annotation: MARKING.annotate, owners: [], freshness: 'live', decidedAt: 0 },
+      rule: this.#own(),
+    } as unknown as AnnotateObject
+    this.#append('commands', this.world.codec.encode(command))
+    const body = { metadata: { uid, resourceVersion, annotations, ...more } }
+    const request = {
+      ...({ method: 'PATCH', path: `${AT}/${name}`, purpose: 'write' } as const),
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify(body),
+    }
+    const sentMs = this.world.time.monotonicMs()
+    const acting = { request, registration: this.site.name, by: 'a test', sentMs }
+    void this.site.carryOut(acting, AbortSignal.abort())
+    return this.world.wrongs.splice(0).join()
+  }
+
   #append(topic: 'orders' | 'commands', value: Uint8Array): void {
     const told = { topic, partition: 0, by: 'a test', records: [{ key: '', value }] }
     for (const { appended } of CHECKERS) equal(appended?.(this.world, told) ?? '', '')
@@ -102,6 +129,20 @@ test('what is due by an enforced rule is deleted without an objection', async ()
   const rig = new Rig()
   rig.order()
   equal(rig.delete(await due(rig)), '')
+})
+
+test('an annotation is right once it is due and ordered, and as the rule says', async () => {
+  const rig = new Rig(MARKING)
+  match(rig.annotate(await due(rig, 'a')), /no order enforces rule mark as it decided \(I41\)/)
+  rig.order()
+  equal(rig.annotate(await due(rig, 'b')), '')
+  match(rig.annotate(rig.make('c')), /rule mark has it annotated in \d+ ms \(I41\)/)
+  const other = { labels: { tier: 'other' } }
+  match(rig.annotate(await due(rig, 'd', other)), /its rule is not about it \(I41\)/)
+  const wrong = /no command sets that on this version of it \(I41\)/
+  match(rig.annotate(await due(rig, 'e'), { ...STALE, other: 'x' }), wrong)
+  match(rig.annotate(await due(rig, 'f'), STALE, { labels: {} }), wrong)
+  match(rig.annotate(await due(rig, 'g'), STALE, { resourceVersion: undefined }), wrong)
 })
 
 test('what no rule and no owner has deleted is objected to', () => {

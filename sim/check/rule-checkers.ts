@@ -10,6 +10,7 @@
 import type { Node } from '../../core/model/node.ts'
 import { type Rule, rulesOfKind } from '../../core/model/rule/rule.ts'
 import type { Checker, World } from '../model.ts'
+import { isAnnotation, noteAnnotation, objectionToAnnotation } from '../rule/annotation-law.ts'
 import { isPowerless } from '../rule/drawn-policy.ts'
 import { noteOrder } from '../rule/person.ts'
 import { policyRules } from '../rule/policy-history.ts'
@@ -35,6 +36,7 @@ export const ruleCheckers: readonly Checker[] = [
       for (const { value } of topic === 'commands' || topic === 'orders' ? records : []) {
         const record = value === null ? undefined : world.codec.decode(value)
         if (record?.type === 'DeleteObject') noteCommand(world, record)
+        if (record?.type === 'AnnotateObject') noteAnnotation(world, record)
         if (record?.type === 'RuleOrder') noteOrder(world, record)
       }
       return ''
@@ -47,6 +49,14 @@ export const ruleCheckers: readonly Checker[] = [
         if (rule[each] !== null) seen.world.reached(`${each} rule`)
       }
       return objectionTo(seen, rule)
+    },
+  },
+  {
+    invariant:
+      'I41: a rule annotates what is due by it at just that version, with what it says and nothing else, while an order enforces it',
+    effect: (seen) => {
+      if (!isAnnotation(seen)) return ''
+      return objectionToAnnotation(seen)
     },
   },
   {

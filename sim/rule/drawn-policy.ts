@@ -121,7 +121,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
       },
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
       ...{ gracePeriodSeconds: null, failFirst: false, limit: null, keep: null },
-      ...{ absent: null, beside: null, unused: null },
+      ...{ absent: null, beside: null, unused: null, annotate: null },
     },
     account,
     isRefused: false,

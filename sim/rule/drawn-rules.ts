@@ -71,6 +71,14 @@ export function drawnRules(chance: Chance): readonly Rule[] {
   return (names.length === 0 ? ['aged'] : names).map((name) => ruleOf(name, chance))
 }
 
+export const STALE = { key: 'example.com/stale', value: 'yes' } as const
+
+/** One of four annotates, by what was drawn already: nothing else of a world is another. */
+export function perhapsAnnotating(rule: Rule, index: number): Rule {
+  if ((index + rule.cases.length + rule.match.kinds.length) % 4 !== 2) return rule
+  return { ...rule, annotate: STALE, propagationPolicy: 'Background', warnMs: 0 }
+}
+
 /** No order enforces one about storage, so it is about everything else that was drawn. */
 export function withoutStorage(rule: Rule): Rule {
   const kinds = rule.match.kinds.filter((each) => !isStorage(each))
@@ -101,6 +109,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     absent: null,
     beside: null,
     unused: null,
+    annotate: null,
     forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),
     warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),
     limit: chance.pick([null, null, { perHour, percent: chance.pick([0, 20, 60]) }]),

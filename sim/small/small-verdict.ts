@@ -78,6 +78,8 @@ export function isAsked(command: Command, uid: string, { objects }: ModelCluster
     case 'DeleteObject':
     case 'OrphanDependent':
       return JSON.stringify(command.references) === JSON.stringify(now?.ownerReferences)
+    case 'AnnotateObject':
+      return command.target.resourceVersion === now?.resourceVersion
     case 'RemoveFinalizer':
       return now?.finalizers.join() === command.finalizers.join()
     case 'VerifyOwner':

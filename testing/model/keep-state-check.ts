@@ -85,7 +85,8 @@ function checkCounted(graph: StateReader, cluster: string, node: Node): string[]
   if (ofKind === null || !isLeft || object.deletedAt !== null) return []
   if (relistsAwaited(facts, node)?.length !== 0) return []
   const rule = facts.rules.find(({ name }) => name === verdict?.rule)
-  const isPlain = rule !== undefined && rule.keep === null && besideOf(rule) === null
+  const isDeleting = rule !== undefined && rule.annotate === null
+  const isPlain = isDeleting && rule.keep === null && besideOf(rule) === null
   if (isPlain && isEnforced(rule, facts.enforced)) return []
   if ((object.projected?.reads ?? '') !== ofKind.reads.digest) return []
   const held = facts.keeps(object.uid)?.rows ?? []

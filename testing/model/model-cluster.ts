@@ -9,6 +9,7 @@
  * Not here: HTTP (adapters/memory/api), the rules of collection (oracle.ts).
  */
 import type {
+  AnnotateObject,
   Command,
   DeleteObject,
   OrphanDependent,
@@ -38,7 +39,7 @@ export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
   (short) => !UNSERVED.includes(short) && !UNMONITORED.includes(short),
 )
 
-type Deletable = DeleteObject | OrphanDependent | RemoveFinalizer
+type Effect = DeleteObject | AnnotateObject | OrphanDependent | RemoveFinalizer
 
 export class ModelCluster {
   readonly objects: Map<string, ObjectMeta> = new Map()
@@ -177,13 +178,14 @@ export class ModelCluster {
   }
 
   /** Carries out a command within its guards, as a reaper does, and returns its result. */
-  carryOut(command: Deletable): CommandSettled {
+  carryOut(command: Effect): CommandSettled {
     const { target } = command
     const object = this.objects.get(target.uid)
     if (object === undefined || !isSamePlace(object, target))
       return settled(command, 'absent', null)
     if (command.type === 'OrphanDependent') return this.#dropReferences(command, object)
     if (command.type === 'RemoveFinalizer') return this.#removeFinalizer(command, object)
+    if (command.type === 'AnnotateObject') return this.#annotate(command, object)
     if (object.deletedAt !== null) return settled(command, 'absent', object)
     if (command.rule !== null && object.resourceVersion !== target.resourceVersion)
       return settled(command, 'stale', object)
@@ -217,6 +219,16 @@ export class ModelCluster {
     const kept = object.ownerReferences.filter((_, index) => !command.drop.includes(index))
     this.update(object.uid, { ownerReferences: kept })
     return settled(command, 'done', this.objects.get(object.uid) ?? null)
+  }
+
+  #annotate({ annotation, ...command }: AnnotateObject, object: ObjectMeta): CommandSettled {
+    const about = { annotation, ...command }
+    const { resourceVersion } = command.target
+    if (object.resourceVersion !== resourceVersion) return settled(about, 'stale', object)
+    if (!command.owners.every((each) => this.#holds(each))) return settled(about, 'stale', object)
+    const others = object.annotations.filter(({ key }) => key !== annotation.key)
+    this.update(object.uid, { annotations: [...others, annotation] })
+    return settled(about, 'done', this.objects.get(object.uid) ?? null)
   }
 
   #removeFinalizer(command: RemoveFinalizer, object: ObjectMeta): CommandSettled {

@@ -7,9 +7,9 @@
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
  * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`, `unused:SECONDS`,
  * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
- * `owner:KIND` or `no-owner`, `fail-first`; `terminating`, and then the seconds are since the
- * deletion was requested; and as an expression that reads the time, `older:SECONDS`,
- * `younger:SECONDS`.
+ * `owner:KIND` or `no-owner`, `fail-first`, `annotate:KEY=VALUE`; `terminating`, and then the
+ * seconds are since the deletion was requested; and as an expression that reads the time,
+ * `older:SECONDS`, `younger:SECONDS`.
  *
  * Of an object: `KIND[,KIND …] SECONDS [MARK …]`, and `enforced`, `enforced:former`, `refused`,
  * `as:ACCOUNT`.
@@ -69,6 +69,7 @@ export function ruleIn(text: string): Rule {
     absent: nodeField === undefined ? null : { group: '', kind: 'Node', field: nodeField },
     beside: besideIn(one('node'), all('node-when'), all('node-unless')),
     unused: unusedFor(one('unused'), kinds),
+    annotate: annotationIn(one('annotate')),
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
@@ -94,6 +95,12 @@ export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta):
   const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
   const projected = { ...NONE_READ, policy }
   return { ...object, annotations: [...annotations, ...more], projected }
+}
+
+function annotationIn(text: string | undefined): Rule['annotate'] {
+  if (text === undefined) return null
+  const at = text.indexOf('=')
+  return { key: text.slice(0, at), value: text.slice(at + 1) }
 }
 
 function ownersIn(marks: readonly string[]): readonly GroupKind[] | null {

@@ -33,6 +33,7 @@ export function dueMsOf(rule: Rule, object: RuledObject): number | undefined {
   const { match, cases } = rule
   const { group, kind, namespace, labels, annotations } = object
   if (match.terminating !== (object.deletedMs !== null) || isStuck(rule, object)) return undefined
+  if (rule.annotate !== null && annotations[rule.annotate.key] === rule.annotate.value) return
   if (!match.kinds.some((each) => each.group === group && each.kind === kind)) return undefined
   if (!isOwnedAs(match.owner, object)) return undefined
   const isIn = (patterns: readonly string[]): boolean =>

@@ -14,7 +14,6 @@ import { isMonitored } from '../../core/graph/kind-status.ts'
 import type {
   Command,
   DeleteObject,
-  OrphanDependent,
   RemoveFinalizer,
   Outcome as Result,
 } from '../../core/model/command.ts'
@@ -621,6 +620,10 @@ export function show(command: Command): string {
   switch (command.type) {
     case 'DeleteObject':
       return `DeleteObject ${at} ${command.propagationPolicy}${graceText(command)} ${basisText(command)}: ${command.because}`
+    case 'AnnotateObject': {
+      const { key, value } = command.annotation
+      return `AnnotateObject ${at} ${key}=${value} ${basisText(command)}: ${command.because}`
+    }
     case 'OrphanDependent':
       return `OrphanDependent ${at} drop ${command.drop.join()} ${basisText(command)}: ${command.because}`
     case 'RemoveFinalizer':
@@ -642,7 +645,7 @@ function orderText({ finalizer, because }: RemoveFinalizer): string {
 }
 
 /** `recheck` only where the cause does not ask for it anyway. */
-function basisText({ evidence, freshness }: DeleteObject | OrphanDependent): string {
+function basisText({ evidence, freshness }: Pick<DeleteObject, 'evidence' | 'freshness'>): string {
   const isSeen = evidence === 'orphaning' || evidence === 'deleted' || evidence === 'waiting'
   return isSeen && freshness === 'recheck' ? `${evidence} recheck` : evidence
 }

@@ -14,6 +14,7 @@ import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { targetOf } from '../../core/issue/target.ts'
 import type {
+  AnnotateObject,
   Command,
   DeleteObject,
   OrphanDependent,
@@ -39,7 +40,7 @@ import type { ReaperConfig } from '../../services/reaper/config.ts'
 import type { Result } from '../../services/reaper/decide/result.ts'
 import type { Locks } from '../../services/reaper/lock.ts'
 import { createReaper, type Reaper } from '../../services/reaper/reaper.ts'
-import { deleteObject, orphanDependent, removeFinalizer } from './reaper.ts'
+import { annotateObject, deleteObject, orphanDependent, removeFinalizer } from './reaper.ts'
 
 /** Of time that a test waits for anything, in steps of a millisecond. */
 const PATIENCE_MS = 120_000
@@ -221,6 +222,10 @@ export class World {
   deleteOf(object: ObjectMeta, more: Partial<DeleteObject> = {}): DeleteObject {
     const { ownerReferences: references, finalizers } = object
     return deleteObject({ ...this.#about(object), references, finalizers, ...more })
+  }
+
+  annotateOf(object: ObjectMeta, more: Partial<AnnotateObject> = {}): AnnotateObject {
+    return annotateObject({ ...this.#about(object), ...more })
   }
 
   orphanOf(object: ObjectMeta, drop: readonly number[]): OrphanDependent {

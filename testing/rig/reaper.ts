@@ -5,6 +5,7 @@
  * as the command was judged by.
  */
 import type {
+  AnnotateObject,
   CommandBase,
   DeleteObject,
   OrphanDependent,
@@ -105,6 +106,25 @@ export function deleteByRule(more: Partial<DeleteObject> = {}, rule: Rule = RULE
     rule: { name: rule.name, digest: ruleDigest(rule), policy: null },
     ...more,
   })
+}
+
+export const MARKING: Rule = ruleIn('mark cm 60 annotate:example.com/stale=yes')
+
+export function annotateObject(
+  more: Partial<AnnotateObject> = {},
+  rule: Rule = MARKING,
+): AnnotateObject {
+  return {
+    ...BASE,
+    type: 'AnnotateObject',
+    evidence: 'rule',
+    annotation: rule.annotate ?? { key: 'example.com/stale', value: 'yes' },
+    owners: [],
+    freshness: 'live',
+    decidedAt: JUST_NOW,
+    rule: { name: rule.name, digest: ruleDigest(rule), policy: null },
+    ...more,
+  }
 }
 
 export function orphanDependent(more: Partial<OrphanDependent> = {}): OrphanDependent {

@@ -1,5 +1,6 @@
 /**
- * The turns of objects that rules delete: how many are under way in a cluster, and which wait.
+ * The turns of objects that rules delete or annotate: how many are under way in a cluster, and
+ * which wait.
  *
  * What must stay true: kept up wherever a node is written, so it is always that of the nodes.
  * All that wait are called: something is under way while any waits, or a call is on the agenda.
@@ -24,7 +25,8 @@ export type RuleTurn = 'waits' | 'has'
 export function ruleTurnOf(node: Node | null): RuleTurn | null {
   if (node === null || node.verdict?.rule == null || node.doubt !== null) return null
   const { attempt, hold } = node
-  if (attempt?.verb === 'DeleteObject' && attempt.state === 'issued') return 'has'
+  const isByRule = attempt?.verb === 'DeleteObject' || attempt?.verb === 'AnnotateObject'
+  if (isByRule && attempt.state === 'issued') return 'has'
   if (hold?.by !== 'budget') return null
   return hold.turn === 'called' ? 'has' : 'waits'
 }

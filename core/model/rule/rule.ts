@@ -1,5 +1,6 @@
 /**
- * Rules: which objects are deleted for their age, their fields or their marks, whatever owns them.
+ * Rules: which objects are deleted, or get an annotation, for their age, their fields or their
+ * marks, whatever owns them.
  *
  * What must stay true: a rule is policy, so it is part of an event and says all that it decides by;
  * it decides only about objects that were read with all that it reads (`readsOf`), since a field
@@ -42,6 +43,14 @@ export interface Rule {
   readonly beside: RuleBeside | null
   /** Null: whether anything uses it or not. */
   readonly unused: RuleUnused | null
+  /** What an object gets that would be deleted otherwise; null: it is deleted. */
+  readonly annotate: RuleAnnotation | null
+}
+
+/** One annotation. An object that has it, with this value, is not due. */
+export interface RuleAnnotation {
+  readonly key: string
+  readonly value: string
 }
 
 /** All of it holds for an object that the rule is about. */
@@ -396,8 +405,10 @@ function marksOf(unused: RuleUnused | null): readonly string[] {
   return unused?.except.map(({ mark }) => mark).filter((mark) => mark !== '') ?? []
 }
 
-function annotationsOf({ match, cases, unused }: Rule): readonly string[] {
-  const named = match.annotations.map(({ key }) => key)
+function annotationsOf({ match, cases, unused, annotate }: Rule): readonly string[] {
+  const named = [...match.annotations, ...(annotate === null ? [] : [annotate])].map(
+    ({ key }) => key,
+  )
   const timed = cases.flatMap(({ since, after }) => [
     ...(since.type === 'annotation' ? [since.key] : []),
     ...(after.type === 'duration' ? [after.annotation] : []),

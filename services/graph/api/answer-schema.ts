@@ -74,7 +74,14 @@ import {
 const DIGEST: Schema<string> = { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' }
 const DIGEST_OR_NULL = orNull(DIGEST)
 const COMMAND = oneOf([
-  ...(['DeleteObject', 'OrphanDependent', 'RemoveFinalizer', 'VerifyOwner', 'WarnObject'] as const),
+  ...([
+    'DeleteObject',
+    'AnnotateObject',
+    'OrphanDependent',
+    'RemoveFinalizer',
+    'VerifyOwner',
+    'WarnObject',
+  ] as const),
 ])
 
 const ORDERED = { who: TEXT, why: TEXT }

@@ -51,7 +51,17 @@ export const EVIDENCE = oneOf([
   'rule',
 ])
 export const VERDICT_TYPE = oneOf([
-  ...(['keep', 'deleting', 'blocked', 'verify', 'drop', 'delete', 'wait', 'finish'] as const),
+  ...([
+    'keep',
+    'deleting',
+    'blocked',
+    'verify',
+    'drop',
+    'delete',
+    'annotate',
+    'wait',
+    'finish',
+  ] as const),
 ])
 export const HELD_BY = oneOf([
   'mode',

@@ -42,7 +42,7 @@ export const RULE = part('Rule', 'A rule of the policy.', {
   kinds: listOf(record(KIND)),
   description: say('One sentence: what it is about, and what becomes of that.', TEXT),
   mode: say(
-    '`dry-run`: no order enforces it as it is, so it deletes nothing. `report`: nothing ever enforces it.',
+    '`dry-run`: no order enforces it as it is, so it changes nothing. `report`: nothing ever enforces it.',
     oneOf(['dry-run', 'enforced', 'report']),
   ),
   report: say('Why it only reports; empty where an order can enforce it.', TEXT),
@@ -55,6 +55,10 @@ export const RULE = part('Rule', 'A rule of the policy.', {
     'More objects than the larger of both that become due within an hour hold all of the rule; null: no limit.',
     orNull(record({ perHour: COUNT, percent: say("Of the kind's objects.", NUMBER_OR_NULL) })),
   ),
+  annotate: say(
+    'The annotation that what is due gets, in the place of its deletion; null: it is deleted.',
+    orNull(record({ key: TEXT, value: TEXT })),
+  ),
 })
 export type RuleDocument = TypeOf<typeof RULE>
 
@@ -65,7 +69,10 @@ const COUNTS = {
     COUNT,
   ),
   held: say('Due ones, by what holds them.', record(HELD_COUNTS)),
-  deleting: say('Due ones that are being deleted, or for which a command is under way.', COUNT),
+  deleting: say(
+    'Due ones that are being deleted, or for which a command is under way, one that annotates included.',
+    COUNT,
+  ),
   elsewhere: say('Due ones about which their owners or another rule decide.', COUNT),
   later: say('Those whose time comes later.', COUNT),
   nextAt: say('When the first of these is due; null for none.', TIME_OR_NULL),

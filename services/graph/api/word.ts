@@ -22,6 +22,7 @@ const VERDICTS: Readonly<Record<VerdictType, string>> = {
   verify: 'verify its owners',
   drop: 'remove owner references',
   delete: 'delete',
+  annotate: 'annotate',
   wait: 'wait for dependents',
   finish: 'remove its finalizer',
 }

@@ -82,7 +82,7 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
 }
 
 /** These ask something of the cluster. */
-const ASKING: ReadonlySet<VerdictType> = new Set(['delete', 'drop', 'finish'])
+const ASKING: ReadonlySet<VerdictType> = new Set(['delete', 'annotate', 'drop', 'finish'])
 /** Remembered for each cluster and reason, to report one as the example: the first ones. */
 const EXAMPLES = 16
 /** After all keys. */

@@ -463,7 +463,7 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
     case 'confirm-clock':
       return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
     case 'enforce-rule':
-      return `What is due by it is judged again now, and deleted unless something else holds it. ${fold}`
+      return `What is due by it is judged again now, and deleted (or annotated, where the rule says so) unless something else holds it. ${fold}`
     case 'suspend-rule':
       return `No new deletes by it from 2 s from now: it is in dry run. ${fold}`
     case 'unprotect':

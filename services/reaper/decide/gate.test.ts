@@ -9,9 +9,11 @@ import type { OwnerReference } from '../../../core/model/object.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import { ruleIn } from '../../../testing/model/rule-notation.ts'
 import {
+  annotateObject,
   CLAIM,
   deleteByRule,
   deleteObject,
+  MARKING,
   OWNER,
   object,
   orphanDependent,
@@ -151,6 +153,69 @@ for (const [what, command, more, reason] of byOthers) {
     deepEqual(pass, { type: 'Blocked', reason, isSpared: false })
   })
 }
+
+const STALE = { key: 'example.com/stale', value: 'yes' }
+const marks: readonly (readonly [string, Command, Partial<Facts>, string | undefined])[] = [
+  ['of its rule', annotateObject(), {}, undefined],
+  ['of a policy, not read yet', ofPolicy(), { rule: undefined }, undefined],
+  ['of a rule that is not known', annotateObject(), { rule: undefined }, 'is not known here'],
+  [
+    'with another key',
+    annotateObject({ annotation: { ...STALE, key: 'example.com/other' } }),
+    {},
+    'sets no annotation example.com/other',
+  ],
+  [
+    'with another value',
+    annotateObject({ annotation: { ...STALE, value: 'no' } }),
+    {},
+    'sets no annotation example.com/stale with that value',
+  ],
+  [
+    'of a rule that deletes',
+    annotateObject(),
+    { rule: ruleIn('mark cm 60') },
+    'sets no annotation',
+  ],
+  [
+    'with a key that acts, whatever its rule says',
+    annotateObject({ annotation: { key: 'argocd.argoproj.io/sync-wave', value: 'yes' } }),
+    { rule: ruleIn('mark cm 60 annotate:argocd.argoproj.io/sync-wave=yes') },
+    'keys of argoproj.io have effects of their own',
+  ],
+  ['that deletes instead', deleteByRule({}, MARKING), {}, 'annotates, and deletes nothing'],
+  [
+    'that names no version',
+    annotateObject({ target: { ...POD, resourceVersion: '' } }),
+    {},
+    'names no resourceVersion',
+  ],
+  ['that names no uid', annotateObject({ target: { ...POD, uid: '' } }), {}, 'names no uid'],
+  ['of a rule that is suspended', annotateObject(), { ruleBecause: 'suspended' }, 'suspended'],
+  ['without evidence', annotateObject({ evidence: 'deleted' }), {}, 'names one without it'],
+]
+
+function ofPolicy(): Command {
+  const named = { kind: 'CleanupPolicy', version: 'v1alpha1', namespace: 'ns', name: 'mark' }
+  const account = 'system:serviceaccount:ns:a'
+  const { rule, ...command } = annotateObject()
+  return { ...command, rule: { ...rule, policy: { ...named, uid: 'p', account } } }
+}
+
+for (const [what, command, more, reason] of marks) {
+  test(`an annotation ${what}: ${reason ?? 'goes'}`, () => {
+    const pass = judge(command, { ...FINE, rule: MARKING, ...more }, BOUNDS)
+    if (reason === undefined) return deepEqual(pass, { type: 'Go', dryRun: false })
+    ok(pass.type === 'Blocked' && pass.reason.includes(reason), JSON.stringify(pass))
+  })
+}
+
+test('an annotation of what is protected is not set', () => {
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '', scope: '' }
+  const guarding = { ...FINE.guarding, subjects: [subject] }
+  const pass = judge(annotateObject(), { ...FINE, rule: MARKING, guarding }, BOUNDS)
+  ok(pass.type === 'Blocked' && pass.isSpared)
+})
 
 test('no other command asks whether a rule is enforced', () => {
   for (const command of verbs) {

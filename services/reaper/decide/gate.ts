@@ -12,9 +12,10 @@
 import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
 import { isAsSaid } from '../../../core/judge/beside.ts'
-import { duenessOf } from '../../../core/judge/rule.ts'
+import { duenessOf, hasAnnotation } from '../../../core/judge/rule.ts'
 import { exemptBecause } from '../../../core/judge/unused.ts'
 import {
+  type AnnotateObject,
   type Command,
   type DeleteObject,
   droppedBy,
@@ -22,10 +23,12 @@ import {
   isOrdered,
   type OrphanDependent,
   type OwnerClaim,
+  ruleOf,
 } from '../../../core/model/command.ts'
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
 import type { ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
+import { refusedKey } from '../../../core/model/rule/annotation.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
 import { besideOf, isReadFor, readsWithin, rulesOfKind } from '../../../core/model/rule/rule.ts'
@@ -117,7 +120,8 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
   if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
   const spared = sparedPlace(command, facts)
   if (spared !== '') return { type: 'Blocked', reason: spared, isSpared: true }
-  const missing = missingGuard(command) ?? forbiddenOrder(command, bounds)
+  const missing =
+    missingGuard(command) ?? forbiddenOrder(command, bounds) ?? otherwiseRuled(command, facts)
   if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
   // A process that asked for an effect would take a dry run's success for its completion, also once
@@ -147,21 +151,20 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
 
 /** By its coordinates; empty when nothing protects it. */
 function sparedPlace(command: Command, { guarding }: Facts): string {
-  if (command.type !== 'DeleteObject' && !isOrdered(command)) return ''
+  if (!isRuled(command) && !isOrdered(command)) return ''
   return protectedPlace(command.target, command.evidence, guarding)
 }
 
 /**
- * Why the object of a DELETE, or of an order, as it was just read, is to stay as it is; empty when
- * it may be changed, or is not the one that was meant.
+ * Why the object of a DELETE, an annotation or an order, as it was just read, is to stay as it is;
+ * empty when it may be changed, or is not the one that was meant.
  */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
   const { object } = read
-  const isMeant =
-    command.type === 'DeleteObject'
-      ? object.deletedAt === null || isForced(command)
-      : isOrdered(command)
+  const isMeant = isRuled(command)
+    ? object.deletedAt === null || isForced(command)
+    : isOrdered(command)
   if (!isMeant) return ''
   return protectedNow(object, command.evidence, guarding)
 }
@@ -179,14 +182,12 @@ export function marksAskedFor({ guarding }: Facts): string {
 /**
  * Labels and annotations that users chose: observations published before that do not contain them.
  */
-export function isReadFirst(
-  { target, rule, gracePeriodSeconds }: DeleteObject,
-  facts: Facts,
-): boolean {
+export function isReadFirst(command: DeleteObject | AnnotateObject, facts: Facts): boolean {
+  const { target, rule } = command
   const { policy, subjects } = facts.guarding
   // A restore brings an object back with the uid and a version that it had, and other content: no
   // owner of it is verified, so it is judged by the rule once more.
-  if (isForced({ gracePeriodSeconds }) || (rule !== null && !facts.isUnbroken)) return true
+  if (isForced(command) || (rule !== null && !facts.isUnbroken)) return true
   if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
   return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
 }
@@ -200,8 +201,13 @@ export function ruleObjection(
   read: GetAnswer,
   { rule, readFor }: Pick<Facts, 'rule' | 'readFor'>,
 ): string {
-  if (command.type !== 'DeleteObject' || command.rule === null) return ''
+  if (!isRuled(command) || command.rule === null) return ''
   if (read.type !== 'Found' || read.object.uid !== command.target.uid) return ''
+  // By a call whose answer was lost, or by another client.
+  const isDone =
+    command.type === 'AnnotateObject' &&
+    hasAnnotation({ annotate: command.annotation }, read.object)
+  if (isDone) return ''
   const isOfPolicy = command.rule.policy !== null
   // Another by now, or removed: the gate says so.
   if (rule === undefined) return isOfPolicy ? RULE_UNKNOWN : ''
@@ -217,6 +223,7 @@ export function ruleObjection(
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
+const RULE_UNREAD = 'its rule is not known here'
 export const RULE_UNKNOWN = 'the policy of its rule is not known here'
 
 /**
@@ -245,7 +252,7 @@ function unprovenByRule(
   { rule, newsMs, isUnbroken }: Facts,
   { goneProofAfterMs }: GateBounds,
 ): string | undefined {
-  if (command.type !== 'DeleteObject' || rule === undefined) return undefined
+  if (!isRuled(command) || rule === undefined) return undefined
   const isLate = !isUnbroken || newsMs > goneProofAfterMs
   if (rule.keep !== null && isLate) return `what rule ${rule.name} keeps was counted too long ago`
   if (rule.unused !== null && isLate) return 'what uses the object was seen too long ago'
@@ -259,8 +266,33 @@ function unprovenByRule(
   return `the command of rule ${rule.name} does not say which ${beside.kind} is ${wanted}`
 }
 
+/** A rule may have it. */
+function isRuled(command: Command): command is DeleteObject | AnnotateObject {
+  return command.type === 'DeleteObject' || command.type === 'AnnotateObject'
+}
+
 function isByRule(command: Command): boolean {
-  return command.type === 'DeleteObject' && command.rule !== null
+  return ruleOf(command) !== null
+}
+
+/**
+ * A program that can write commands to the log must not have this reaper set any annotation, nor
+ * delete what a rule only marks: it is what the rule says that was enforced, and never a key that
+ * has an effect of its own.
+ */
+function otherwiseRuled(command: Command, { rule }: Facts): string | undefined {
+  if (!isRuled(command)) return undefined
+  const annotate = rule?.annotate ?? null
+  if (command.type === 'DeleteObject') {
+    return annotate === null ? undefined : `rule ${rule?.name} annotates, and deletes nothing`
+  }
+  const { key, value } = command.annotation
+  const refused = refusedKey(key)
+  if (refused !== '') return `annotation ${key} is never set: ${refused}`
+  // That of a policy is known once it was read, and then this is asked again.
+  if (rule === undefined) return command.rule.policy === null ? RULE_UNREAD : undefined
+  if (annotate?.key === key && annotate.value === value) return undefined
+  return `rule ${rule.name} sets no annotation ${key} with that value`
 }
 
 /**
@@ -274,15 +306,16 @@ function missingGuard(command: Command): string | undefined {
   if (isByRule(command) !== (command.evidence === 'rule')) {
     return 'the command has evidence of a rule and names none, or names one without it'
   }
-  const beyond = command.type === 'DeleteObject' ? beyondPolicy(command) : undefined
+  const beyond = isRuled(command) ? beyondPolicy(command) : undefined
   if (beyond !== undefined) return beyond
   if (target.uid === '') return 'the command names no uid'
   if (command.type === 'RemoveFinalizer') {
     return command.finalizers.includes(command.finalizer) ? undefined : 'no such finalizer listed'
   }
-  if (command.type === 'DeleteObject' && target.resourceVersion === '') {
+  if (isRuled(command) && target.resourceVersion === '') {
     return 'the command names no resourceVersion'
   }
+  if (command.type === 'AnnotateObject') return undefined
   if (command.type === 'OrphanDependent' && !dropsListed(command)) {
     return 'the command drops no reference, or one that it does not list'
   }
@@ -294,7 +327,7 @@ function missingGuard(command: Command): string | undefined {
 }
 
 /** Of a policy in a namespace: nothing outside of it, and by no account of another. */
-function beyondPolicy({ target, rule }: DeleteObject): string | undefined {
+function beyondPolicy({ target, rule }: DeleteObject | AnnotateObject): string | undefined {
   const policy = rule?.policy ?? null
   if (policy === null || policy.namespace === '') return undefined
   if (target.namespace !== policy.namespace) {
@@ -354,7 +387,7 @@ export function claimsToProve(
   { newsMs, isUnbroken }: Pick<Facts, 'newsMs' | 'isUnbroken'>,
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
-  if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
+  if (!isRuled(command) && command.type !== 'OrphanDependent') return NONE
   // Where owners are verified anyway, one that waits is verified, too: the age of that observation
   // is unknown.
   if (command.freshness === 'recheck') return command.owners

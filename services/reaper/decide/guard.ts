@@ -3,14 +3,15 @@
  * command was judged for.
  *
  * What must stay true: a DELETE has both preconditions and a policy, and is sent by the rights of
- * the account that its rule's object names; a patch tests the uid and
- * every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests
- * before the first removal, and that the object whose finalizer is removed is still being deleted
- * (I4); by an order, in the version that was shown. The gate has refused commands that lack the
- * fields needed here. A field that the stored entry lacks is missing from the test, too: absent and
- * false differ.
+ * the account that its rule's object names; a patch tests the uid and every entry it removes (or,
+ * where only a digest of one is known, the resourceVersion), all tests before the first removal,
+ * and that the object whose finalizer is removed is still being deleted (I4); by an order, in the
+ * version that was shown. The gate has refused commands that lack the fields needed here. An
+ * annotation names both in what is merged. A field that the stored entry lacks is missing from the
+ * test, too: absent and false differ.
  */
 import {
+  type AnnotateObject,
   type DeleteObject,
   droppedBy,
   isOrdered,
@@ -41,9 +42,12 @@ export function deleteGuard(
   return as === '' ? base : { ...base, as }
 }
 
-/** A change that precedes the DELETE: of the version that was read, by the same rights. */
+/**
+ * A change that precedes the DELETE, or an annotation in its place: of the version that was judged
+ * or read, by the same rights.
+ */
 export function mergeGuard(
-  { id: auditId, target, rule }: DeleteObject,
+  { id: auditId, target, rule }: DeleteObject | AnnotateObject,
   resourceVersion: ResourceVersion,
   change: MergeChange,
   dryRun: boolean,

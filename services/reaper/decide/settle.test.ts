@@ -6,6 +6,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReapAnswer } from '../../../ports/cluster.ts'
 import {
+  annotateObject,
   deleteObject,
   OTHER_OWNER,
   OWNER,
@@ -26,8 +27,12 @@ const effects: Readonly<Record<Effect['type'], Effect>> = {
   OrphanDependent: orphanDependent(),
   RemoveFinalizer: removeFinalizer(),
   WarnObject: warnObject(),
+  AnnotateObject: annotateObject(),
 }
-const VERBS = ['DeleteObject', 'OrphanDependent', 'RemoveFinalizer', 'WarnObject'] as const
+const VERBS = [
+  ...(['DeleteObject', 'OrphanDependent', 'RemoveFinalizer', 'WarnObject'] as const),
+  'AnnotateObject' as const,
+]
 
 const seen = object()
 const unknown = (code: number | null, transient: boolean, retryAfterMs: number | null = null) =>
@@ -67,7 +72,7 @@ const allAnswers: Readonly<Record<string, ReapAnswer>> = Object.assign(
   ...Object.values(answers),
 ) as Record<string, ReapAnswer>
 
-/** One cell for all four verbs, or one for each in the order of VERBS. */
+/** One cell for all verbs, or one for each in the order of VERBS; the last as the first. */
 type Row = readonly [answer: string, ...cells: string[]]
 
 const tables: Readonly<Record<string, { readonly tried: Tried; readonly rows: readonly Row[] }>> = {
@@ -227,6 +232,26 @@ const reads = [
     '',
   ],
   ['DeleteObject', 'a finalizer', found({ finalizers: ['x'] }), 'stale 200 +object', '', ''],
+  ['AnnotateObject', 'nothing', { type: 'Absent', code: 404 }, 'absent 404', '', ''],
+  ['AnnotateObject', 'another uid', found({ uid: 'u-2' }), 'absent 200', '', ''],
+  ['AnnotateObject', 'it, moved', found(), 'stale 200 +object', '', ''],
+  ['AnnotateObject', 'it, going', found({ deletedAt: 1 }), 'stale 200 +object', '', ''],
+  [
+    'AnnotateObject',
+    'it, annotated',
+    found({ annotations: [{ key: 'example.com/stale', value: 'yes' }] }),
+    'done 200 +object',
+    '',
+    'done 200 +object',
+  ],
+  [
+    'AnnotateObject',
+    'it, annotated otherwise',
+    found({ annotations: [{ key: 'example.com/stale', value: 'no' }] }),
+    'stale 200 +object',
+    '',
+    '',
+  ],
   ['OrphanDependent', 'nothing', { type: 'Absent', code: 404 }, 'absent 404', '', ''],
   ['OrphanDependent', 'another uid', found({ uid: 'u-2' }), 'absent 200', '', ''],
   [

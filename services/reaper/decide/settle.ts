@@ -9,7 +9,9 @@
  * Not here: the calls themselves and the waits (reap.ts), how bytes become an answer
  * (adapters/kubernetes).
  */
+import { hasAnnotation } from '../../../core/judge/rule.ts'
 import {
+  type AnnotateObject,
   type DeleteObject,
   droppedBy,
   isForced,
@@ -25,7 +27,7 @@ import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../../ports/cluste
 import { listDigest } from '../../../runtime/list-digest.ts'
 
 /** A command that asks for a call with an effect. */
-export type Effect = DeleteObject | OrphanDependent | RemoveFinalizer | WarnObject
+export type Effect = DeleteObject | AnnotateObject | OrphanDependent | RemoveFinalizer | WarnObject
 
 /** Settled as done, and it was no call of this try that did it. */
 export const ALREADY_SO = 'already so'
@@ -214,6 +216,8 @@ function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
     case 'DeleteObject':
     case 'WarnObject':
       return false
+    case 'AnnotateObject':
+      return hasAnnotation({ annotate: command.annotation }, object)
     case 'RemoveFinalizer':
       return !object.finalizers.includes(command.finalizer)
     case 'OrphanDependent':
@@ -235,6 +239,8 @@ function isAsJudged(command: Effect, object: ObjectMeta): boolean {
       // A rule decided by fields, too, of which only the version is known here.
       if (command.rule !== null) return object.resourceVersion === command.target.resourceVersion
       return hasReferences(object, command) && hasFinalizers(object, command.finalizers)
+    case 'AnnotateObject':
+      return object.resourceVersion === command.target.resourceVersion
     case 'OrphanDependent':
       return hasReferences(object, command)
     case 'RemoveFinalizer':

@@ -202,6 +202,7 @@ function rivalOf({ waiting, underWay }: Subject, question: string): Job | undefi
 function questionOf(command: Command): string {
   switch (command.type) {
     case 'DeleteObject':
+    case 'AnnotateObject':
     case 'OrphanDependent':
     case 'RemoveFinalizer':
       return 'change'

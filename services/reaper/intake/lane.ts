@@ -173,6 +173,7 @@ function readCommand(codec: Codec, entry: Entry, results: number): Command | str
     const record = codec.decode(entry.value)
     switch (record.type) {
       case 'DeleteObject':
+      case 'AnnotateObject':
       case 'OrphanDependent':
       case 'RemoveFinalizer':
       case 'VerifyOwner':

@@ -125,6 +125,7 @@ export class PlanRun {
       case 'RemoveFinalizer':
         if (node !== undefined) this.#takeEffect(command, node)
         return
+      case 'AnnotateObject':
       case 'VerifyOwner':
       case 'WarnObject':
         return

@@ -30,6 +30,7 @@ export function ruleAnswer(rule: Rule, enforced: readonly EnforcedRule[]): RuleA
     enforcedBy: order === undefined ? null : { who: order.who, why: order.why, since: order.at },
     ruleDigest: digestOf(rule),
     limit: rule.limit,
+    annotate: rule.annotate,
   }
 }
 

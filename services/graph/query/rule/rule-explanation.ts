@@ -7,7 +7,7 @@
 import { isBeside, isGone, namedBy } from '../../../../core/judge/beside.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
 import { isBeyond, keepText } from '../../../../core/judge/keep.ts'
-import { caseOf, dueWith, isMatch } from '../../../../core/judge/rule.ts'
+import { caseOf, dueWith, hasAnnotation, isMatch } from '../../../../core/judge/rule.ts'
 import { isTrue, textOf } from '../../../../core/judge/term.ts'
 import { unsureOfUse, useOf } from '../../../../core/judge/unused.ts'
 import type { Node } from '../../../../core/model/node.ts'
@@ -27,6 +27,7 @@ import {
   inNamespacesText,
   kindText,
   ownerText,
+  pairText,
   TERMINATING,
   termText,
   unusedText,
@@ -78,7 +79,7 @@ function conditionsOf(
   { isRead, sight }: { readonly isRead: boolean; readonly sight: Sight },
 ): readonly ExplainedTerm[] {
   const { facts } = view
-  const { keep, absent, beside } = rule
+  const { keep, absent, beside, annotate } = rule
   const terms: ExplainedTerm[] = []
   if (keep !== null) {
     const isTrue = isRead ? isBeyond(facts, rule, object) : null
@@ -93,6 +94,11 @@ function conditionsOf(
     const isTrue = isRead ? isBeside(facts, rule, object) : null
     const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
     terms.push({ what: besideText(beside), isTrue, value })
+  }
+  if (annotate !== null) {
+    const value = isRead ? (textOf(object.annotations, annotate.key) ?? null) : null
+    const isTrue = isRead ? !hasAnnotation(rule, object) : null
+    terms.push({ what: `without annotation ${pairText(annotate)}`, isTrue, value })
   }
   const use = useOf(facts, rule, object)
   if (use !== null) {

@@ -88,7 +88,7 @@ async function objectOf(
 ): Promise<RuleObject> {
   const { group, kind, namespace, name, uid, deletedAt } = node.object
   const isDue = dueAt <= (view.facts.state?.now ?? 0)
-  const along = isDue && isCounted && deletedAt === null
+  const along = isDue && isCounted && deletedAt === null && rule.annotate === null
   return {
     ...{ group, kind, namespace, name, uid, dueAt, isDue, because },
     by: deciderOf(rule, node),

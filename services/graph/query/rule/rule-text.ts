@@ -11,6 +11,7 @@ import { durationText } from '../../../../core/judge/rule.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import type {
   Rule,
+  RuleAnnotation,
   RuleBeside,
   RuleCase,
   RuleKeep,
@@ -24,7 +25,7 @@ import type {
 /** One sentence. */
 export function ruleText(rule: Rule): string {
   const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
-  const { absent, beside, failFirst } = rule
+  const { absent, beside, failFirst, annotate } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
@@ -36,9 +37,10 @@ export function ruleText(rule: Rule): string {
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
   const grace = gracePeriodSeconds === null ? '' : `; with ${graceText(gracePeriodSeconds)}`
   const failed = failFirst ? ', after it was set to Failed' : ''
+  const marked = annotate === null ? '' : `; annotated with ${pairText(annotate)}, and not deleted`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
   const others = [gone, other, free, kept].join('')
-  return `${what}, ${when}${where.join('')}${others}${throughout}${how}${grace}${failed}${warned}${limitText(limit)}.`
+  return `${what}, ${when}${where.join('')}${others}${throughout}${how}${grace}${failed}${marked}${warned}${limitText(limit)}.`
 }
 
 /** Empty where it does not ask. */
@@ -50,6 +52,11 @@ const HOW = {
   Foreground: 'their dependents first',
   Orphan: 'their dependents left',
   Background: '',
+}
+
+/** An empty value is shown as one. */
+export function pairText({ key, value }: RuleAnnotation): string {
+  return `${key}=${JSON.stringify(value)}`
 }
 
 function firstText({ first }: RuleKeep): string {

@@ -99,6 +99,24 @@ test('a rule in dry run says what is due by it, and that nothing is deleted', as
   deepEqual((await asked.list('counts=false')).rules[0]?.clusters, [])
 })
 
+test('a rule that annotates says so, and what has the annotation is not due', async (t) => {
+  const mark = 'rule mark cm 10 annotate:example.com/stale=yes'
+  const more = 'put cm/done [annotation:example.com/stale=yes]'
+  const asked = await asker(t, [mark, 'put cm/a', 'put pod/of-a <- cm/a', more])
+  const plan = await asked.plan('mark')
+  deepEqual(plan.rule.annotate, { key: 'example.com/stale', value: 'yes' })
+  deepEqual([plan.counts.matched, plan.counts.due, plan.counts.held.rule], [2, 1, 1])
+  deepEqual(
+    plan.objects.map(({ name, along, verdict }) => [name, along, verdict?.type]),
+    [['a', null, 'annotate']],
+  )
+  const { object } = await asked.explain('mark', 'kind=ConfigMap&name=done&namespace=ns')
+  deepEqual([object?.isMatched, object?.dueAt], [true, null])
+  deepEqual(object?.terms.at(-1), {
+    ...{ what: 'without annotation example.com/stale="yes"', isTrue: false, value: 'yes' },
+  })
+})
+
 test('an order enforces it as it is, and another rule of that name is in dry run again', async (t) => {
   const asked = await asker(t, [...STORY, 'enforce-rule old'])
   const [known] = (await asked.list('name=old')).rules
@@ -278,6 +296,10 @@ test('of a rule about what names no Node the plan has what names none that is kn
 
 test('a rule in words says what it takes of other objects', () => {
   const text = (rule: string): string => ruleText(ruleIn(rule))
+  equal(
+    text('mark cm 60 annotate:example.com/stale=yes'),
+    'ConfigMaps, 1 min after they are created; annotated with example.com/stale="yes", and not deleted.',
+  )
   equal(
     text('terminated pod 0 keep:9 first:status.reason=Evicted'),
     'Pods, as soon as they are created, but for the newest 9 of the cluster (oldest are those where status.reason is Evicted).',
