@@ -22,7 +22,14 @@ import type {
   TimeSource,
   WaitSource,
 } from '../model/rule/rule.ts'
-import { boundTo, isEnforced, isReadFor, POD_PHASE, rulesOfKind } from '../model/rule/rule.ts'
+import {
+  boundTo,
+  isEnforced,
+  isOfPolicy,
+  isReadFor,
+  POD_PHASE,
+  rulesOfKind,
+} from '../model/rule/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
 import { namedBy } from './beside.ts'
 import { isMet } from './condition.ts'
@@ -80,19 +87,25 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
 }
 
 /**
- * One that is enforced; one of the whole cluster, since the account of a namespace's may lack the
- * right to delete it, and would shield it; and of two the one that deletes first. So among these
- * one that becomes due later takes over only from one that still waits: never from a command, and
- * no wait begins anew.
+ * One that is enforced; one of the config before a policy of the cluster, and that before one of a
+ * namespace, since their accounts may lack the right to delete it, and would shield it; one that
+ * deletes; and of two the one that deletes first. So among these one that becomes due later takes
+ * over only from one that still waits: never from a command, and no wait begins anew.
  */
 function isBefore(a: Dueness, b: Dueness, orders: readonly EnforcedRule[]): boolean {
   const [isDone, isOtherDone] = [isEnforced(a.rule, orders), isEnforced(b.rule, orders)]
   if (isDone !== isOtherDone) return isDone
-  const [isBound, isOtherBound] = [boundTo(a.rule) !== '', boundTo(b.rule) !== '']
-  if (isBound !== isOtherBound) return isOtherBound
+  const [source, otherSource] = [sourceOf(a.rule), sourceOf(b.rule)]
+  if (source !== otherSource) return source < otherSource
   const [isDeleted, isOtherDeleted] = [a.rule.annotate === null, b.rule.annotate === null]
   if (isDeleted !== isOtherDeleted) return isDeleted
   return deletedAt(a) < deletedAt(b)
+}
+
+/** 0: of the config; 1: a policy of the whole cluster; 2: of a namespace. */
+function sourceOf(rule: Rule): number {
+  if (boundTo(rule) !== '') return 2
+  return isOfPolicy(rule) ? 1 : 0
 }
 
 function deletedAt({ rule, at }: Dueness): number {

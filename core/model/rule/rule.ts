@@ -262,6 +262,11 @@ export function boundTo({ name }: Pick<Rule, 'name'>): string {
   return at < 0 || name.startsWith('*/') ? '' : name.slice(0, at)
 }
 
+/** By a policy of the cluster, or of a namespace, and not by the config. */
+export function isOfPolicy({ name }: Pick<Rule, 'name'>): boolean {
+  return name.includes('/')
+}
+
 /** That any rule is about, in the order of the rules. */
 export function kindsOf(rules: readonly Rule[]): readonly GroupKind[] {
   const kinds = new Map<string, GroupKind>()
