@@ -232,11 +232,11 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   const complaints = [...faultsOf(factsOf(graph, cluster), node)]
   const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
   const hasNodeTimer = hasTimer(timers, cluster, { type: 'node', uid: object.uid })
-  // One that was restored is judged when it is listed again: then its command is tried anew, and
-  // its hold begins anew.
-  const isOfEpoch = relistsAwaited(factsOf(graph, cluster), node) !== undefined
-  if (isAwaited && isOfEpoch && !hasNodeTimer) complaints.push('its command has no timer')
-  const isTimed = node.hold?.until != null && isOfEpoch
+  // One that was restored, or may have changed in a record that was lost, is judged when it is
+  // listed again: then its command is tried anew, and its hold begins anew.
+  const isJudged = relistsAwaited(factsOf(graph, cluster), node)?.length === 0
+  if (isAwaited && isJudged && !hasNodeTimer) complaints.push('its command has no timer')
+  const isTimed = node.hold?.until != null && isJudged
   if (isTimed && !hasNodeTimer) complaints.push('its hold has no timer')
   const hasTimerBy = (latest: number): boolean =>
     hasTimer(timers, cluster, { type: 'node', uid: object.uid }, latest)
