@@ -202,6 +202,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'services/graph/orders/directive-order.ts: rules explain': 'cli/ask/rules.test.ts',
   'services/graph/query/answer/restored.ts: restore says': 'cli/offline/restore.cluster.test.ts',
   'web/diff-text.ts: diff': 'cli/ask/diff.test.ts',
+  'web/home.ts: status --all': 'cli/ask/status.test.ts',
   'web/record/deletions.ts: deletions': 'cli/ask/history.test.ts',
   'web/tree/across.ts: tree --across ◇◇ --cluster ◇': 'cli/e2e/across.cluster.test.ts',
 }
