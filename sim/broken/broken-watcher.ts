@@ -217,8 +217,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/control-reader.ts',
-        function: 'ControlReader.poll',
-        body: ['await original(config, signal)', 'return []'],
+        function: 'ControlReader.requests',
+        body: ['await original(config, () => undefined, signal)'],
       },
     ],
     by: {

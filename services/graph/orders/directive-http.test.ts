@@ -351,7 +351,7 @@ test('a rule is suspended at the reapers first, and enforced there last', async 
   equal(about, 'rule old in all clusters (test)')
   equal(
     effective,
-    'What is due by it is judged again now, and deleted unless something else holds it. Confirmed by 1 of 1 partition.',
+    'What is due by it is judged again now, and deleted (or annotated, where the rule says so) unless something else holds it. Confirmed by 1 of 1 partition.',
   )
   deepEqual(rig.appended, ['orders order', 'events directive', 'orders rule'])
   equal(await rig.ruleOrder('old'), OLD)
