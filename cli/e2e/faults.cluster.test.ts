@@ -195,8 +195,11 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
   })
 
   test('leave a log that settles every command and folds the same again', async () => {
+    // A list that ends now may have owners verified once more.
+    const settled = async (): Promise<boolean | string> =>
+      (await unsettledCommands(data)).slice(0, 5).join() || true
+    await eventually('every command is settled', settled, PATIENCE)
     await kinfold.stop()
-    deepEqual(await unsettledCommands(data), [])
     const { code, stdout, stderr } = await runKinfold(['audit', 'verify', '--data', data])
     equal(code, 0, stdout + stderr)
   })

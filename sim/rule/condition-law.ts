@@ -8,6 +8,7 @@
  * Not here: who makes those others (drawn-condition.ts), times of the rule itself (rule-law.ts).
  */
 import type { ApiObject, Effect } from '../../adapters/memory/api-server.ts'
+import { COMMAND_LIFE_MS } from '../../core/model/constant.ts'
 import type { Rule, RuleKeep } from '../../core/model/rule/rule.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
@@ -184,7 +185,8 @@ function objectionOfNode(
   if (named === '') return `rule ${name}: it names no Node (I39)`
   const there = (past.spans.get(`Node  ${named}`) ?? []).find((span) => {
     if (span.until > now) return span.since < now - ASKED_MS
-    const isKnown = span.since < now - UNSEEN_MS && !wasUnseen(past, span)
+    // A command may be read so late: its decision is of before, and the reaper's GET of now.
+    const isKnown = span.since < now - COMMAND_LIFE_MS && !wasUnseen(past, span)
     return span.until > now - forMs && isKnown
   })
   return there === undefined ? '' : `rule ${name}: Node ${named} is there (I39)`

@@ -133,8 +133,9 @@ function setThere(step: Step, object: ObjectMeta, isThere: boolean): void {
     const { uid } = object
     const others = former?.objects.filter((each) => each !== uid) ?? []
     const objects = isThere ? [...others, uid] : others
+    // One that comes while its predecessor is still known has been there for no time.
     const known = others.length === 0 ? 0 : (former?.thereAt ?? 0)
-    const thereAt = objects.length === 0 ? 0 : known || timeOf(step)
+    const thereAt = isThere ? timeOf(step) : known
     const usage = { ...(former ?? UNUSED), objects, thereAt }
     graph.setUsage(place, isNeeded(usage, place) ? usage : null)
   }
