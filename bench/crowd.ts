@@ -108,9 +108,10 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
     ['one process killed: all clusters answer again after s', rounded(againMs / 1_000, 1)],
     ['bytes of the broker for an object', rounded(first.to.brokerBytes / objects)],
     [
-      'bytes of the broker for an event',
-      rounded((busy.to.brokerBytes - busy.from.brokerBytes) / options.events),
+      'bytes of the broker for a silent cluster, each second',
+      rounded(bytesOf(silent) / secondsOf(silent) / options.clusters, 1),
     ],
+    ['bytes of the broker for an event', rounded(bytesOf(busy) / options.events)],
     ['bytes of all stores for an object', rounded(first.to.storeBytes / objects)],
   ]
   return {
@@ -378,6 +379,10 @@ async function bytesUnder(folder: string, within = ''): Promise<number> {
 }
 
 const BLOCK = 512
+
+function bytesOf({ from, to }: Spell): number {
+  return to.brokerBytes - from.brokerBytes
+}
 
 function secondsOf({ from, to }: Spell): number {
   return (to.atMs - from.atMs) / 1_000
