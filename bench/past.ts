@@ -48,14 +48,15 @@ export async function benchPast(options: PastOptions): Promise<Report> {
     const written = await write(store, options)
     const bytes = await bytesIn(directory)
     const changes = options.objects * options.states
-    const trees = await treesAt(store, options)
+    const { cpuUs, trees } = await treesAt(store, options)
     const row = [
       ...[rounded(written.cpuUs / changes), Math.round(bytes / changes)],
       ...[rounded(quantile(trees, 0.5)), rounded(quantile(trees, 0.95))],
+      rounded(cpuUs / trees.length / 1_000, 1),
     ]
     const columns = [
       ...['CPU, us a change', 'bytes on disk a change'],
-      ...[`tree of ${options.family}, p50 ms`, 'p95 ms'],
+      ...[`tree of ${options.family}, p50 ms`, 'p95 ms', 'CPU, ms a tree'],
     ]
     const tables = [{ title: 'moments of the past', columns, rows: [row] }]
     return {
@@ -120,7 +121,10 @@ async function begin(store: RowStore): Promise<void> {
   await store.writeRows(rows, { changelog: 1n, position: batch.position.position })
 }
 
-async function treesAt(store: RowStore, options: PastOptions): Promise<number[]> {
+async function treesAt(
+  store: RowStore,
+  options: PastOptions,
+): Promise<{ readonly trees: readonly number[]; readonly cpuUs: number }> {
   const { objects, states, family, trees } = options
   const partition = {
     ...{ partition: 0, store, counts: () => undefined },
@@ -133,6 +137,7 @@ async function treesAt(store: RowStore, options: PastOptions): Promise<number[]>
   }
   const now = new View({ cluster: CLUSTER, partition, partitions: 1, codec, clock })
   const times: number[] = []
+  const before = process.cpuUsage()
   for (let each = 0; each < trees; each++) {
     const root = Math.floor((Math.random() * objects) / family) * family
     const position = BEGINNING + objects + Math.floor(Math.random() * objects * (states - 1))
@@ -144,7 +149,8 @@ async function treesAt(store: RowStore, options: PastOptions): Promise<number[]>
     if (answer.children.length !== family - 1)
       throw new Error(`a tree of ${answer.children.length}`)
   }
-  return times
+  const { user, system } = process.cpuUsage(before)
+  return { trees: times, cpuUs: user + system }
 }
 
 function ownerOf(each: number, { family }: PastOptions): number {

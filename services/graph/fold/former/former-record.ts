@@ -29,7 +29,7 @@ export interface Folded {
  * A record is closed behind the event with which it has so many bytes before it is
  * compressed: to read one old value all of its record is read.
  */
-const RECORD_BYTES = 16 * 1024
+const RECORD_BYTES = 4 * 1024
 /** Most of it is keys that are alike: the fastest level finds them. */
 const FASTEST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /** The first bytes of a Zstandard frame; no record that was deflated (before 0.1.0) has them. */

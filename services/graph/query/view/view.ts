@@ -21,6 +21,7 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../../core/model/object.ts'
+import type { StateValue } from '../../../../core/model/state.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { Store, StoreEntry } from '../../../../ports/store.ts'
@@ -36,6 +37,9 @@ import type { Moment } from '../index/moment.ts'
 
 /** Keys read at once. */
 export const PAGE_KEYS = 500
+
+/** Of one moment, decoded. */
+const REMEMBERED_VALUES = 2_000
 
 /** Of a task, what a question needs. */
 export interface LocalPartition extends Pick<Task, 'partition' | 'store' | 'counts'> {
@@ -100,7 +104,8 @@ export class View {
     this.codec = codec
     const { store } = partition
     this.store = moment === null ? store : storeAt(store, codec, BigInt(moment.position))
-    this.reader = readerOf(this.store, codec)
+    const reader = readerOf(this.store, codec)
+    this.reader = moment === null ? reader : remembering(reader)
     this.facts = factsOf(this.reader, cluster)
     this.turns = new Turns(clock)
     this.#parts = parts
@@ -251,6 +256,21 @@ export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
       const bytes = store.get(key)
       if (bytes === undefined) return undefined
       return valueInPart(codec, key, bytes, (each) => store.get(each))
+    },
+  }
+}
+
+/** What a moment has never changes: an owner is decoded once for all of its dependents. */
+function remembering(reader: StateReader): StateReader {
+  const known = new Map<string, StateValue | undefined>()
+  return {
+    get(key) {
+      const value = known.get(key)
+      if (value !== undefined || known.has(key)) return value
+      if (known.size >= REMEMBERED_VALUES) known.clear()
+      const read = reader.get(key)
+      known.set(key, read)
+      return read
     },
   }
 }
