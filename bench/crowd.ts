@@ -1,15 +1,18 @@
 /**
  * Many clusters over one real Kafka and some graph processes: what a silent cluster costs, how many
- * ownership events all of them together take, and how long it takes until every cluster answers
- * again when a process is killed.
+ * ownership events all of them together take, what moves to a process that joins under load and for
+ * how long no cluster was answered meanwhile, and how long it takes until every cluster answers
+ * again when a process is killed. In the end all is folded again from the log, and compared.
  *
  * What must stay true: the processes are `kinfold graph` as it is; the events of a cluster are what
  * its watcher publishes, in appends of their own. No API server, watcher or reaper runs: those cost
  * what first-list.ts, memory.ts and cascade.ts say.
  */
+import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { KafkaLog } from '../adapters/kafka/log.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
 import type { ClusterId } from '../core/model/object.ts'
@@ -58,6 +61,8 @@ interface Spell {
   readonly to: Look
 }
 
+const MAIN = join(import.meta.dirname, '..', 'cli', 'main.ts')
+const run = promisify(execFile)
 const HEARTBEAT_MS = 5_000
 /** Of one cluster in one append. */
 const CHUNK = 500
@@ -95,17 +100,27 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
     await group.folded(turn.log)
   })
   const memory = group.running.map(({ pid }) => rounded(memoryOf(pid).residentMb))
+  say('one process joins')
+  const moved = await movedTo(group, crowd, options)
+  say('one process is killed')
   const [killed] = group.running
   const beganMs = performance.now()
   await killed?.kill()
   await answered(group.running, crowd.names)
   const againMs = performance.now() - beganMs
   await beat.stop()
+  await group.folded(turn.log)
+  const verified = await verify(field, turn)
   const objects = options.clusters * options.objects
   const rows = [
     ['all folded the first time, and each cluster answers: s', rounded(secondsOf(first), 1)],
     ['MB of each graph process', memory.join(', ')],
+    ['one more process under load: it has its share after s', rounded(moved.afterMs / 1_000, 1)],
+    ['partitions that moved to it', moved.partitions],
+    ['questions that were refused meanwhile', moved.refused],
+    ['longest between two answers about a cluster, ms, before and then', moved.silentMs.join(', ')],
     ['one process killed: all clusters answer again after s', rounded(againMs / 1_000, 1)],
+    ['all folded again from the log', verified],
     ['bytes of the broker for an object', rounded(first.to.brokerBytes / objects)],
     [
       'bytes of the broker for a silent cluster, each second',
@@ -117,7 +132,7 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   return {
     ...{ bench: 'crowd', options, machine: machine() },
     tables: [costs(options, silent, busy), { title: 'And', columns: ['', ''], rows }],
-    measured: { first, silent, busy, memory, againMs },
+    measured: { first, silent, busy, memory, moved, againMs, verified },
   }
 }
 
@@ -186,6 +201,24 @@ class Crowd {
     })
   }
 
+  /** So many events of all clusters together each second, until it is stopped. */
+  acting(eventsPerSecond: number): { stop(): Promise<void> } {
+    const stop = new AbortController()
+    const acting = (async () => {
+      while (!stop.signal.aborted) {
+        const beganMs = performance.now()
+        await this.act(eventsPerSecond)
+        await delay(Math.max(0, 1_000 - (performance.now() - beganMs)))
+      }
+    })()
+    return {
+      stop: async () => {
+        stop.abort()
+        await acting
+      },
+    }
+  }
+
   async #each(work: (number: number) => Promise<void>): Promise<void> {
     const numbers = this.names.keys()
     const taking = async (): Promise<void> => {
@@ -231,16 +264,21 @@ function clusterOf(number: number): ClusterId {
 class Graphs implements AsyncDisposable {
   readonly #all: readonly ServiceProcess[]
 
+  /** Joins later than the others. */
+  readonly #last: ServiceProcess
+
   constructor({ brokers }: Field, { application, directory }: Turn, options: CrowdOptions) {
     const { partitions, processes } = options
-    this.#all = everyPartition(processes, (number) => {
+    const all = everyPartition(processes + 1, (number) => {
       const shared = { brokers, application, partitions, folder: directory, kubeconfig: '' }
       return new ServiceProcess('graph', number, { ...shared, each: processes, standbys: 1 })
     })
+    this.#all = all.slice(0, processes)
+    this.#last = all[processes]!
   }
 
   get running(): readonly ServiceProcess[] {
-    return this.#all.filter(({ isRunning }) => isRunning)
+    return [...this.#all, this.#last].filter(({ isRunning }) => isRunning)
   }
 
   async start(): Promise<void> {
@@ -261,9 +299,99 @@ class Graphs implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#all.map((each) => each.kill()))
+  /** One process more: until it folds so many partitions. */
+  async join(partitions: number): Promise<void> {
+    await this.#last.start()
+    await this.#last.ready()
+    for (;;) {
+      const text = await (await this.#last.ask('/metrics')).text()
+      if (positionsIn([text]).size >= partitions) return
+      await delay(LOOK_MS)
+    }
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#all, this.#last].map((each) => each.kill()))
+  }
+}
+
+/** A process joins while events come, and some clusters are asked for again and again. */
+async function movedTo(
+  group: Graphs,
+  crowd: Crowd,
+  { partitions, processes }: CrowdOptions,
+): Promise<Moved> {
+  const asking = new Asking(group.running, crowd.names.slice(0, partitions))
+  const busy = crowd.acting(PACED_EVENTS)
+  await delay(CALM_MS)
+  const before = asking.take()
+  const share = Math.floor(partitions / (processes + 1))
+  const beganMs = performance.now()
+  await group.join(share)
+  const afterMs = performance.now() - beganMs
+  await delay(CALM_MS)
+  const then = asking.take()
+  await Promise.all([asking.stop(), busy.stop()])
+  const silentMs = [before, then].map(({ longestMs }) => rounded(longestMs))
+  return { afterMs, partitions: share, silentMs, refused: then.refused }
+}
+
+interface Moved {
+  readonly afterMs: number
+  readonly partitions: number
+  readonly silentMs: readonly number[]
+  readonly refused: number
+}
+
+/** Of all clusters together in a second, while a process joins. */
+const PACED_EVENTS = 400
+/** Before and after that. */
+const CALM_MS = 10_000
+
+/** Asks for each of some clusters one time after the other. */
+class Asking {
+  #longestMs = 0
+  #refused = 0
+  #isOver = false
+  readonly #asking: Promise<unknown>
+
+  constructor(processes: readonly ServiceProcess[], names: readonly string[]) {
+    this.#asking = Promise.all(
+      names.map(async (name, number) => {
+        let answeredMs = performance.now()
+        while (!this.#isOver) {
+          const isAnswered = await isAnswering(processes[number % processes.length], name)
+          const nowMs = performance.now()
+          if (isAnswered) {
+            this.#longestMs = Math.max(this.#longestMs, nowMs - answeredMs)
+            answeredMs = nowMs
+          } else this.#refused += 1
+          await delay(LOOK_MS)
+        }
+      }),
+    )
+  }
+
+  /** Since the last time: the longest between two answers about one cluster, and refusals. */
+  take(): { readonly longestMs: number; readonly refused: number } {
+    const taken = { longestMs: this.#longestMs, refused: this.#refused }
+    this.#longestMs = this.#refused = 0
+    return taken
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#asking
+  }
+}
+
+/** What `kinfold audit verify` says of the log. */
+async function verify({ brokers }: Field, { application }: Turn): Promise<string> {
+  const args = ['audit', 'verify', '--brokers', brokers.join(','), '--application', application]
+  const { stdout } = await run(process.execPath, [MAIN, ...args, '--insecure'])
+  const lines = stdout.split('\n').filter((line) => line.startsWith('partition '))
+  const same = lines.filter((line) => line.includes('identical'))
+  return `${same.length} of ${lines.length} partitions identical`
 }
 
 /** The position of each partition, as metrics have it. */
@@ -285,23 +413,10 @@ async function answered(
   processes: readonly ServiceProcess[],
   names: readonly string[],
 ): Promise<void> {
-  const [owner] = new Ownership(0, 2, 1).family()
-  if (owner?.event.type !== 'ObjectAdded') throw new Error('a family begins with its owner')
-  const { name, namespace } = owner.event.object
   const left = [...names.keys()]
   const asking = async (): Promise<void> => {
     for (let number = left.pop(); number !== undefined; number = left.pop()) {
-      const query = new URLSearchParams({ kind: 'pod', namespace, name: `${name}-1` })
-      query.set('cluster', names[number] ?? '')
-      const asked = processes[number % processes.length]
-      const status = await asked?.ask(`/v1/tree?${query}`).then(
-        async (response) => {
-          await response.body?.cancel()
-          return response.status
-        },
-        () => 0,
-      )
-      if (status === 200) continue
+      if (await isAnswering(processes[number % processes.length], names[number] ?? '')) continue
       left.unshift(number)
       await delay(LOOK_MS)
     }
@@ -310,6 +425,22 @@ async function answered(
 }
 
 const ASKERS = 8
+
+/** About the family that each cluster keeps. */
+async function isAnswering(asked: ServiceProcess | undefined, cluster: string): Promise<boolean> {
+  const [owner] = new Ownership(0, 2, 1).family()
+  if (owner?.event.type !== 'ObjectAdded') throw new Error('a family begins with its owner')
+  const { name, namespace } = owner.event.object
+  const query = new URLSearchParams({ kind: 'pod', namespace, name: `${name}-1`, cluster })
+  const answer = asked?.ask(`/v1/tree?${query}`).then(
+    async (response) => {
+      await response.body?.cancel()
+      return response.status === 200
+    },
+    () => false,
+  )
+  return (await answer) ?? false
+}
 
 async function look(field: Field, turn: Turn, graphs: Graphs): Promise<Look> {
   const offsets = await Promise.all(

@@ -1,89 +1,166 @@
 /**
  * Which process of a group has which partitions, and for which it is a standby.
  *
- * What must stay true: the same members give the same answer in every process; every partition has
- * one active member while there is any, shares differ by one at most, no member is a standby of its
- * own active partition, and a partition that may stay where it is stays.
+ * What must stay true: the same claims give the same answer in every process; every partition has
+ * one active member while there is any, and no member is a standby of its own active partition. A
+ * partition that is answered moves only to a member that can answer at once: until that one is
+ * ready it stays, and the other prepares (`next`). So once all are ready shares are even by weight,
+ * and by number where the partitions weigh the same, and what may stay where it is stays.
  *
- * Not here: the membership (adapters/*), the use of a share (services/graph/graph.ts).
+ * Not here: the membership (adapters/*), the use of a share, and what a process knows of its
+ * partitions (services/graph/graph.ts).
  */
 
 export interface Share {
   readonly active: readonly number[]
   readonly standby: readonly number[]
+  /** Of the standbys those that it becomes active for once it is ready. */
+  readonly next: readonly number[]
 }
+
+/** What a process says of its partitions. */
+export interface Report {
+  /** Active and answered, or a standby's whose store is nearly as the log is. */
+  readonly ready: readonly number[]
+  /** Of active ones, events a second. */
+  readonly loads: readonly (readonly [partition: number, eventsPerSecond: number])[]
+}
+
+/** Its former share; a new member had nothing. One that does not report is ready for all. */
+export interface Former extends Pick<Share, 'active' | 'standby'>, Partial<Report> {}
 
 interface Member {
   readonly name: string
-  readonly former: Share
+  readonly former: Former
   readonly active: Set<number>
   readonly standby: Set<number>
+  readonly next: Set<number>
 }
 
-/**
- * `former`: the former share of every member by name; a new one had nothing. `standbys`: how many
- * of each partition, as far as there are members.
- */
+/** So many events a second weigh as much as a partition in which nothing happens. */
+const QUIET_EVENTS = 25
+
+/** `standbys`: how many of each partition, as far as there are members. */
 export function assign(
-  former: ReadonlyMap<string, Share>,
+  former: ReadonlyMap<string, Former>,
   partitions: number,
   standbys: number,
 ): Map<string, Share> {
   const members = [...former]
-    .map(
-      ([name, share]) => ({ name, former: share, active: new Set(), standby: new Set() }) as Member,
-    )
+    .map(([name, share]): Member => {
+      const roles = { active: new Set<number>(), standby: new Set<number>() }
+      return { name, former: share, ...roles, next: new Set<number>() }
+    })
     .sort((a, b) => byText(a.name, b.name))
   if (members.length > 0) {
-    assignActive(members, partitions)
+    const weights = weightsOf(members, partitions)
+    keepActive(members, partitions)
+    giveFree(members, weights)
+    move(members, weights)
     assignStandbys(members, partitions, Math.min(standbys, members.length - 1))
   }
   return new Map(
-    members.map(({ name, active, standby }) => [
+    members.map(({ name, active, standby, next }) => [
       name,
-      { active: [...active].sort(byNumber), standby: [...standby].sort(byNumber) },
+      { active: sorted(active), standby: sorted(standby), next: sorted(next) },
     ]),
   )
 }
 
-function assignActive(members: readonly Member[], partitions: number): void {
-  const least = Math.floor(partitions / members.length)
-  let extras = partitions % members.length
-  const free = new Set(Array.from({ length: partitions }, (_, partition) => partition))
-  const give = (member: Member, partition: number): void => {
-    if (member.active.size >= least) extras -= 1
-    member.active.add(partition)
-    free.delete(partition)
-  }
-  const hasRoom = ({ active }: Member): boolean =>
-    active.size < least || (active.size === least && extras > 0)
-  for (const member of members.toSorted(
-    (a, b) => b.former.active.length - a.former.active.length,
-  )) {
-    for (const partition of member.former.active) {
-      if (free.has(partition) && hasRoom(member)) give(member, partition)
+/**
+ * What a member counts that has the partition: doubles with its events, so that nothing moves for
+ * small changes of them.
+ */
+export function weightOf(eventsPerSecond: number): number {
+  return 2 ** Math.floor(Math.log2(1 + eventsPerSecond / QUIET_EVENTS))
+}
+
+function weightsOf(members: readonly Member[], partitions: number): readonly number[] {
+  const weights = Array<number>(partitions).fill(1)
+  for (const { former } of members) {
+    for (const [partition, events] of former.loads ?? []) {
+      if (former.active.includes(partition) && partition < partitions)
+        weights[partition] = weightOf(events)
     }
   }
-  for (const partition of [...free]) {
-    const [best] = members
-      .filter(hasRoom)
-      .sort(
-        (a, b) => standsBy(b, partition) - standsBy(a, partition) || a.active.size - b.active.size,
-      )
-    if (best !== undefined) give(best, partition)
+  return weights
+}
+
+/** Of two that claim the same one has it. */
+function keepActive(members: readonly Member[], partitions: number): void {
+  const free = new Set(Array.from({ length: partitions }, (_, partition) => partition))
+  for (const { former, active } of members) {
+    for (const partition of former.active) if (free.delete(partition)) active.add(partition)
   }
+}
+
+/** Those that nobody has: at once, to who can answer soonest. */
+function giveFree(members: readonly Member[], weights: readonly number[]): void {
+  const taken = new Set(members.flatMap(({ active }) => [...active]))
+  for (const partition of weights.keys()) {
+    if (taken.has(partition)) continue
+    const soonest = (member: Member): number =>
+      Number(isAtHand(member, partition)) + Number(isReady(member, partition))
+    const [best] = members.toSorted(
+      (a, b) =>
+        soonest(b) - soonest(a) || weightIn(weights, a.active) - weightIn(weights, b.active),
+    )
+    best?.active.add(partition)
+  }
+}
+
+/** From the heaviest member to the lightest, while that brings them closer. */
+function move(members: readonly Member[], weights: readonly number[]): void {
+  const planned = new Map(members.map((member) => [member, new Set(member.active)] as const))
+  const weightOfPlan = (member: Member): number => weightIn(weights, planned.get(member) ?? [])
+  const gapOf = (from: Member, to: Member): number => weightOfPlan(from) - weightOfPlan(to)
+  for (;;) {
+    const byWeight = members.toSorted((a, b) => gapOf(b, a))
+    const [from, to] = [byWeight[0], byWeight.at(-1)]
+    if (from === undefined || to === undefined) break
+    const gap = gapOf(from, to)
+    const movable = [...(planned.get(from) ?? [])].filter((each) => (weights[each] ?? 1) < gap)
+    const isOfOld = (each: number): number => Number(from.former.active.includes(each))
+    const [partition] = movable.sort(
+      (a, b) =>
+        isOfOld(a) - isOfOld(b) ||
+        Number(isAtHand(to, b)) - Number(isAtHand(to, a)) ||
+        Math.abs(gap - 2 * (weights[a] ?? 1)) - Math.abs(gap - 2 * (weights[b] ?? 1)) ||
+        b - a,
+    )
+    if (partition === undefined) break
+    planned.get(from)?.delete(partition)
+    planned.get(to)?.add(partition)
+  }
+  for (const [member, plan] of planned) for (const each of plan) give(members, member, each)
+}
+
+/** One that is answered waits until the other can answer it, too. */
+function give(members: readonly Member[], to: Member, partition: number): void {
+  if (to.active.has(partition)) return
+  const from = members.find(({ active }) => active.has(partition))
+  const isAnswered = from !== undefined && isAtHand(from, partition) && isReady(from, partition)
+  if (isAnswered && !isReady(to, partition)) {
+    to.next.add(partition)
+    to.standby.add(partition)
+    return
+  }
+  from?.active.delete(partition)
+  to.active.add(partition)
 }
 
 /** Partitions that were active there are as good as standbys: their stores are at hand. */
 function assignStandbys(members: readonly Member[], partitions: number, each: number): void {
   const most = Math.ceil((partitions * each) / members.length)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const standing = ({ standby, next }: Member): number => standby.size - next.size
   const counts = all.map((partition) => {
     const kept = members
       .filter(
         (member) =>
           !member.active.has(partition) &&
-          member.standby.size < most &&
+          !member.next.has(partition) &&
+          standing(member) < most &&
           isAtHand(member, partition),
       )
       .slice(0, each)
@@ -93,7 +170,7 @@ function assignStandbys(members: readonly Member[], partitions: number, each: nu
   for (const partition of all) {
     const others = members
       .filter(({ active, standby }) => !active.has(partition) && !standby.has(partition))
-      .sort((a, b) => a.standby.size - b.standby.size)
+      .sort((a, b) => standing(a) - standing(b))
     for (const { standby } of others.slice(0, each - (counts[partition] ?? 0)))
       standby.add(partition)
   }
@@ -114,7 +191,8 @@ function evenOut(members: readonly Member[]): void {
 function moveStandby(from: Member, to: Member): boolean {
   if (from.standby.size - to.standby.size <= 1) return false
   const movable = [...from.standby].filter(
-    (partition) => !to.active.has(partition) && !to.standby.has(partition),
+    (partition) =>
+      !from.next.has(partition) && !to.active.has(partition) && !to.standby.has(partition),
   )
   const partition = movable.find((each) => !isAtHand(from, each)) ?? movable.at(-1)
   if (partition === undefined) return false
@@ -127,12 +205,19 @@ function isAtHand({ former }: Member, partition: number): boolean {
   return former.standby.includes(partition) || former.active.includes(partition)
 }
 
-function standsBy({ former }: Member, partition: number): number {
-  return former.standby.includes(partition) ? 1 : 0
+/** A member that does not report counts as ready. */
+function isReady({ former }: Member, partition: number): boolean {
+  return former.ready === undefined || former.ready.includes(partition)
 }
 
-function byNumber(a: number, b: number): number {
-  return a - b
+function weightIn(weights: readonly number[], partitions: Iterable<number>): number {
+  let sum = 0
+  for (const partition of partitions) sum += weights[partition] ?? 1
+  return sum
+}
+
+function sorted(partitions: ReadonlySet<number>): number[] {
+  return [...partitions].sort((a, b) => a - b)
 }
 
 function byText(a: string, b: string): number {

@@ -10,13 +10,13 @@
  * Another form of them is another protocol, and so has another name there; a field that a member of
  * an older version leaves out reads as empty.
  */
-import { assign, type Share } from '../../ports/share-out.ts'
+import { assign, type Former, type Report, type Share } from '../../ports/share-out.ts'
 import type { Peer } from './peer.ts'
 
 /**
  * Of a member: what it was given last, and in which generation of the group; a new one has nothing.
  */
-export interface Claim extends Share {
+export interface Claim extends Pick<Share, 'active' | 'standby'>, Partial<Report> {
   readonly url: string
   readonly generation: number
   /**
@@ -61,7 +61,7 @@ export function differingPolicies({ policies }: Pick<Given, 'policies'>): string
   return `its processes go by different policies: ${each.sort().join('; ')}`
 }
 
-function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Share> {
+function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Former> {
   const newest = new Map<number, number>()
   for (const { active, generation } of claims.values()) {
     for (const partition of active) {
@@ -69,10 +69,11 @@ function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Share> {
     }
   }
   return new Map(
-    [...claims].map(([id, { active, standby, generation }]) => {
+    [...claims].map(([id, { active, standby, generation, ready, loads }]) => {
       const isNewest = (partition: number): boolean => newest.get(partition) === generation
       const lost = active.filter((partition) => !isNewest(partition))
-      return [id, { active: active.filter(isNewest), standby: [...standby, ...lost] }]
+      const share = { active: active.filter(isNewest), standby: [...standby, ...lost] }
+      return [id, { ...share, ...(ready && { ready }), ...(loads && { loads }) }]
     }),
   )
 }
@@ -91,6 +92,6 @@ export function encodeGiven(given: Given): Buffer {
 }
 
 export function decodeGiven(bytes: Buffer): Given {
-  const { policies = [], members = [], ...given } = JSON.parse(bytes.toString()) as Given
-  return { ...given, policies, members }
+  const { policies = [], members = [], next = [], ...given } = JSON.parse(bytes.toString()) as Given
+  return { ...given, next, policies, members }
 }

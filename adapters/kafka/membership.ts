@@ -117,6 +117,11 @@ export class Membership {
     await this.#broker?.leaveGroup({ groupId, memberId }).catch(() => undefined)
   }
 
+  /** With the next heartbeat: a claim that is another makes a new generation of the group. */
+  joinAgain(): void {
+    this.#generation = undefined
+  }
+
   async #loop(signal: AbortSignal): Promise<void> {
     const { clock, heartbeatMs } = this.#options
     try {

@@ -14,6 +14,7 @@ import kafkajs from 'kafkajs'
 import { LogError } from '../../ports/log.ts'
 import { placementContract } from '../../ports/placement.contract.ts'
 import type { Placed } from '../../ports/placement.ts'
+import type { Report } from '../../ports/share-out.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
@@ -28,6 +29,7 @@ import {
 
 const skip = missingKafka()
 const PARTITIONS = 8
+const ALL = [...Array(PARTITIONS).keys()]
 const SESSION_MS = 6_000
 const LONG_SESSION_MS = 600_000
 let kafka: Kafka
@@ -91,6 +93,8 @@ class Process implements AsyncDisposable {
   changes = 0
 
   readonly warnings: string[] = []
+  /** What it reports to be ready for. */
+  ready: readonly number[] = ALL
 
   constructor(
     group: string,
@@ -105,7 +109,8 @@ class Process implements AsyncDisposable {
   }
 
   async #take(): Promise<void> {
-    for await (const given of this.placement.assignments(this.url, this.#stop.signal)) {
+    const report = (): Report => ({ ready: this.ready, loads: [] })
+    for await (const given of this.placement.assignments(this.url, this.#stop.signal, report)) {
       if (given.revoked.aborted) continue
       this.changes += 1
       this.#placed.set(given.partition, given)
@@ -121,6 +126,11 @@ class Process implements AsyncDisposable {
     return all.map(({ partition }) => partition).sort((a, b) => a - b)
   }
 
+  get standby(): number[] {
+    const all = [...this.#placed.values()].filter(({ role }) => role === 'standby')
+    return all.map(({ partition }) => partition).sort((a, b) => a - b)
+  }
+
   async leave(): Promise<void> {
     this.clock.resume()
     this.#stop.abort()
@@ -132,8 +142,6 @@ class Process implements AsyncDisposable {
     await this.placement[Symbol.asyncDispose]()
   }
 }
-
-const ALL = [...Array(PARTITIONS).keys()]
 
 /** Each partition has one owner among these. */
 async function shared(...among: Process[]): Promise<void> {
@@ -179,6 +187,21 @@ suite('a group', { skip: skip ?? false }, () => {
     await timed(t, 'one leaves', first)
     equal(await left, 1)
     equal(had.length, PARTITIONS / 2)
+  })
+
+  test('gives a newcomer what others answer once it is ready for it, and not before', async (t) => {
+    const group = newGroup()
+    await using first = new Process(group)
+    await shared(first)
+    await using second = new Process(group)
+    second.ready = []
+    await eventually('it follows half of all', async () => second.standby.length >= PARTITIONS / 2)
+    deepEqual(first.active, ALL)
+    deepEqual(second.active, [])
+    equal(second.placement.status().isPreparing, true)
+    second.ready = ALL
+    await timed(t, 'it is ready', first, second)
+    equal(second.active.length, PARTITIONS / 2)
   })
 
   test('gives what a process had to others when it died, and takes it in again when it wakes', async (t) => {
@@ -311,7 +334,7 @@ async function coordinatorOf({ bootstrap: brokers, application }: Kafka): Promis
   return (await link.coordinator('group', `${application}.graph`)).nodeId
 }
 
-const IN = { isMember: true, trouble: '', differing: '' }
+const IN = { isMember: true, isPreparing: false, trouble: '', differing: '' }
 
 suite('a group whose brokers are gone', { skip: missingKafka({ own: true }) ?? false }, () => {
   test('stays as it was, says so once, and goes on when they are back', async (t) => {

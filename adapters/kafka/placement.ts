@@ -11,10 +11,9 @@
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Placed, Placement, Role } from '../../ports/placement.ts'
-import type { Share } from '../../ports/share-out.ts'
+import type { Report, Share } from '../../ports/share-out.ts'
 import {
   assignGroup,
-  type Claim,
   decodeClaim,
   decodeGiven,
   differingPolicies,
@@ -23,6 +22,7 @@ import {
 } from './assignor.ts'
 import { openLink } from './inside.ts'
 import { Membership, type Voice } from './membership.ts'
+import { OwnClaim } from './own-claim.ts'
 import { PeerWatch, peerOf } from './peer.ts'
 import type { KafkaSettings } from './settings.ts'
 import { refusalOf } from './settings.ts'
@@ -40,7 +40,7 @@ const HEARTBEAT_MS = 500
  */
 const FORM = 1
 
-const NOTHING: Share = { active: [], standby: [] }
+const NOTHING: Pick<Share, 'active' | 'standby'> = { active: [], standby: [] }
 
 export interface KafkaPlacementOptions {
   readonly settings: KafkaSettings
@@ -70,6 +70,8 @@ export interface KafkaPlacement extends Placement {
 export interface GroupStatus {
   /** It has joined, and was given a share. */
   readonly isMember: boolean
+  /** It joined, and answers for nothing until it is ready for its first partitions. */
+  readonly isPreparing: boolean
   /** Why the group has not been reached for a while; empty when it has. */
   readonly trouble: string
   /** Which processes use which policy; empty when all use the same. */
@@ -82,6 +84,12 @@ export function createKafkaPlacement(options: KafkaPlacementOptions): KafkaPlace
   return new GroupPlacement(options)
 }
 
+interface Watched {
+  readonly peers: PeerWatch
+  readonly membership: Membership
+  readonly own: OwnClaim
+}
+
 class GroupPlacement implements KafkaPlacement {
   readonly #options: KafkaPlacementOptions
   readonly #closed = new AbortController()
@@ -89,6 +97,7 @@ class GroupPlacement implements KafkaPlacement {
   #owners: ReadonlyMap<number, string> = new Map()
   #differing = ''
   #membership: Membership | undefined
+  #own: OwnClaim | undefined
 
   constructor(options: KafkaPlacementOptions) {
     this.#options = options
@@ -100,15 +109,23 @@ class GroupPlacement implements KafkaPlacement {
 
   status(): GroupStatus {
     const { isGiven = false, trouble = '' } = this.#membership ?? {}
-    return { isMember: isGiven, trouble, differing: this.#differing }
+    const isPreparing = this.#own?.isPreparing ?? false
+    return { isMember: isGiven, isPreparing, trouble, differing: this.#differing }
   }
 
-  async *assignments(url: string, signal: AbortSignal): AsyncGenerator<Placed, void> {
+  async *assignments(
+    url: string,
+    signal: AbortSignal,
+    report?: () => Report,
+  ): AsyncGenerator<Placed, void> {
     const left = new AbortController()
     const either = AbortSignal.any([signal, left.signal, this.#closed.signal])
     if (either.aborted) return
     const holdings = new Holdings()
-    const running = this.#join(url, holdings, either)
+    const { policy = '', clock } = this.#options
+    const own = new OwnClaim({ url, policy }, clock, report)
+    this.#own = own
+    const running = this.#join(url, holdings, own, either)
     this.#running.add(running)
     try {
       yield* holdings.given()
@@ -120,15 +137,13 @@ class GroupPlacement implements KafkaPlacement {
   }
 
   /** Never rejects: a failure is reported where the assignments are read. */
-  async #join(url: string, holdings: Holdings, signal: AbortSignal): Promise<void> {
+  async #join(url: string, holdings: Holdings, own: OwnClaim, signal: AbortSignal): Promise<void> {
     const { settings, clientId, group, partitions, standbys, clock, onWarning } = this.#options
-    const { policy = '' } = this.#options
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS, heartbeatMs = HEARTBEAT_MS } = this.#options
     const groupId = `${settings.application}.${group}`
     const peers = new PeerWatch(heartbeatMs)
-    let claim: Claim = { url, generation: -1, policy, ...NOTHING }
     const voice: Voice = {
-      claim: () => encodeClaim(claim),
+      claim: () => encodeClaim(own.say()),
       lead: (claims) => {
         const told = new Map([...claims].map(([id, bytes]) => [id, decodeClaim(bytes)]))
         const shares = assignGroup(told, partitions, standbys)
@@ -136,9 +151,9 @@ class GroupPlacement implements KafkaPlacement {
       },
       given: (bytes, generation) => {
         const given = decodeGiven(bytes)
-        const { active, standby, owners, members } = given
+        const { owners, members } = given
         peers.watch(peerOf(url, members))
-        claim = { url, generation, policy, active, standby }
+        own.given(given, generation)
         const former = this.#differing
         this.#differing = differingPolicies(given)
         if (this.#differing !== '' && this.#differing !== former)
@@ -146,7 +161,7 @@ class GroupPlacement implements KafkaPlacement {
         this.#owners = new Map(
           owners.flatMap(([owner, all]) => all.map((partition) => [partition, owner] as const)),
         )
-        holdings.hold(claim)
+        holdings.hold(given)
       },
     }
     const protocol = `kinfold-${FORM}-${partitions}-partitions`
@@ -157,7 +172,7 @@ class GroupPlacement implements KafkaPlacement {
     try {
       const membership = new Membership(calls, voice)
       this.#membership = membership
-      const watched = this.#watch(peers, membership, heartbeatMs, signal)
+      const watched = this.#watch({ peers, membership, own }, heartbeatMs, signal)
       await Promise.all([membership.run(signal), watched])
       holdings.end()
     } catch (error) {
@@ -171,14 +186,14 @@ class GroupPlacement implements KafkaPlacement {
   }
 
   async #watch(
-    peers: PeerWatch,
-    membership: Membership,
+    { peers, membership, own }: Watched,
     everyMs: number,
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, onWarning } = this.#options
     while (!signal.aborted) {
       await clock.sleep(everyMs, signal)
+      if (own.isOutdated) membership.joinAgain()
       const gone = signal.aborted ? undefined : await peers.look()
       if (gone === undefined) continue
       onWarning?.(`${gone.url} no longer listens: its partitions are given to others`)
@@ -200,7 +215,7 @@ class Holdings {
   #wake = (): void => undefined
 
   /** Publishes only the changes. */
-  hold(share: Share): void {
+  hold(share: Pick<Share, 'active' | 'standby'>): void {
     const roles = new Map<number, Role>()
     for (const partition of share.standby) roles.set(partition, 'standby')
     for (const partition of share.active) roles.set(partition, 'active')

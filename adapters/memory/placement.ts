@@ -78,7 +78,7 @@ export class MemoryCoordinator {
   }
 
   #share(): void {
-    const nothing: Share = { active: [], standby: [] }
+    const nothing: Share = { active: [], standby: [], next: [] }
     const former = new Map(
       [...this.#members.keys()].map((name) => [name, this.#shares.get(name) ?? nothing]),
     )

@@ -102,7 +102,7 @@ for (const [what, more, line] of [
 }
 
 test('a process is not ready before it is in its group, and says when it does not reach it any more', () => {
-  const joining = { isMember: false, trouble: '', differing: '' }
+  const joining = { isMember: false, isPreparing: false, trouble: '', differing: '' }
   const group = (state: 'failed' | 'warning', reason: string): Check => {
     return { name: 'group', state, reason }
   }
@@ -111,6 +111,8 @@ test('a process is not ready before it is in its group, and says when it does no
   deepEqual(checkOfGroup({ ...joining, trouble }), group('failed', trouble))
   deepEqual(checkOfGroup({ ...joining, isMember: true, trouble }), group('warning', trouble))
   deepEqual(checkOfGroup({ ...joining, isMember: true }), { name: 'group', state: 'ok' })
+  const preparing = { ...joining, isMember: true, isPreparing: true }
+  deepEqual(checkOfGroup(preparing), group('failed', 'prepares for its first partitions'))
 })
 
 test('what is blocked is a warning with one of them, where one is known', () => {

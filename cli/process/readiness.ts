@@ -91,6 +91,8 @@ export function checksOfTls(tls: Pick<Tls, 'failure'> | undefined): Check[] {
 /** How a process stands with the processes that it shares partitions with. */
 export interface GroupStanding {
   readonly isMember: boolean
+  /** It answers for no partition yet, and is given some once it is ready for them. */
+  readonly isPreparing: boolean
   readonly trouble: string
   readonly differing: string
 }
@@ -99,8 +101,10 @@ export interface GroupStanding {
  * A member in trouble goes on with what it has, and still takes questions and an order to pause:
  * that is no reason to send it no requests.
  */
-export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): Check {
+export function checkOfGroup({ isMember, isPreparing, trouble, differing }: GroupStanding): Check {
   if (!isMember) return failed('group', trouble || 'has not joined it yet')
+  // So that a rollout waits with the next process until this one answers.
+  if (isPreparing) return failed('group', 'prepares for its first partitions')
   const reason = [trouble, differing].filter((text) => text !== '').join('; ')
   return reason === '' ? passed('group') : warned('group', reason)
 }

@@ -18,10 +18,12 @@ import type { Placed, Placement, Role } from '../../ports/placement.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { MARK_BOOK_KEY, PROTECT_POLICY_KEY, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { hasKeys, type MarkSettings, markKeys, NO_MARKS } from '../../ports/record/manager-mark.ts'
+import type { Report } from '../../ports/share-out.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { Backoff } from '../../runtime/retry.ts'
 import { type Pace, RESIGNED_WAITS } from './config.ts'
+import { EventRates } from './event-rate.ts'
 import { GatheringStore } from './fold/bytes/gathering-store.ts'
 import { giveOrder } from './fold/order.ts'
 import type { RetentionConfig } from './fold/retention.ts'
@@ -32,6 +34,9 @@ import { Task } from './fold/task.ts'
 import { keepOrders } from './orders/order-keeper.ts'
 import { publishPolicyStatus } from './orders/policy-status.ts'
 import { readerOf } from './query/view/view.ts'
+
+/** A standby that has no more of the changelog to read takes over at once. */
+const READY_ENTRIES = 1_000n
 
 export interface AskedPolicy {
   readonly policy: Policy
@@ -86,14 +91,18 @@ export class Graph {
    */
   readonly #settled = new Set<number>()
 
+  readonly #rates: EventRates
+
   constructor(parts: GraphParts) {
     this.#parts = parts
+    this.#rates = new EventRates(parts.clock)
   }
 
   /** Until the signal aborts, as the process that answers at `url`. */
   async run(url: string, signal: AbortSignal): Promise<void> {
     await joining(async (begin, either) => {
-      for await (const placed of this.#parts.placement.assignments(url, either)) {
+      const report = (): Report => this.#report()
+      for await (const placed of this.#parts.placement.assignments(url, either, report)) {
         const seat = this.#seats.get(placed.partition)
         if (seat === undefined) {
           const taken: Seat = { placed, replaced: new AbortController(), work: undefined }
@@ -120,6 +129,18 @@ export class Graph {
   /** Of each partition the URL of the process that has it, as far as is known. */
   owners(): ReadonlyMap<number, string> {
     return this.#parts.placement.owners()
+  }
+
+  /** What it can answer, or could at once, and how many events its tasks fold. */
+  #report(): Report {
+    const all = this.status()
+    const isUpToDate = ({ state, lagEntries }: PartitionStatus): boolean =>
+      state === 'folding' || (state === 'following' && lagEntries <= READY_ENTRIES)
+    const folding = all.filter(({ state }) => state === 'folding')
+    return {
+      ready: all.filter(isUpToDate).map(({ partition }) => partition),
+      loads: this.#rates.of(folding),
+    }
   }
 
   #sorted(): Seat[] {

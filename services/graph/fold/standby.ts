@@ -43,21 +43,26 @@ export class Standby {
   readonly #options: Omit<StandbyOptions, 'store'> & { readonly store: RowStore }
   #position = 0n
   #next = 0n
-  #end = 0n
+  #end: bigint | undefined
 
   constructor(options: StandbyOptions) {
     this.partition = options.partition
     this.#options = { ...options, store: RowStore.over(options.store, options.codec) }
   }
 
-  /** `lagEntries` is the number of offsets of the changelog not read yet, as of the last page. */
+  /**
+   * `lagEntries` is the number of offsets of the changelog not read yet, as of the last page;
+   * `opening` until it is known where that ends.
+   */
   status(): {
-    readonly state: 'following'
+    readonly state: 'opening' | 'following'
     readonly position: bigint
     readonly lagEntries: bigint
   } {
-    const lagEntries = this.#end > this.#next ? this.#end - this.#next : 0n
-    return { state: 'following', position: this.#position, lagEntries }
+    const end = this.#end ?? 0n
+    const lagEntries = end > this.#next ? end - this.#next : 0n
+    const state = this.#end === undefined ? 'opening' : 'following'
+    return { state, position: this.#position, lagEntries }
   }
 
   /** Until the signal aborts. Rejects when only a person can help. */

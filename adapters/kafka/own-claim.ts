@@ -1,0 +1,69 @@
+/**
+ * What this process says of itself to its group, and when it has to say it again.
+ *
+ * What must stay true: it is said anew with each generation of the group, so every share is made
+ * from what all members know by then. Between two generations only two things are worth another
+ * one: a partition that waits for this process may move, or its load is another altogether.
+ *
+ * Not here: how shares are chosen (ports/share-out.ts).
+ */
+import type { Clock } from '../../ports/clock.ts'
+import { type Report, weightOf } from '../../ports/share-out.ts'
+import type { Claim, Given } from './assignor.ts'
+
+/** For so long a load is another before partitions move because of it. */
+const LOAD_MS = 300_000
+/** How many times it has to be as much, or as little. */
+const LOAD_RATIO = 2
+
+export class OwnClaim {
+  readonly #clock: Clock
+  readonly #report: (() => Report) | undefined
+  #claim: Claim
+  #next: readonly number[] = []
+  #saidMs: number
+
+  constructor(
+    { url, policy }: Pick<Claim, 'url' | 'policy'>,
+    clock: Clock,
+    report: (() => Report) | undefined,
+  ) {
+    this.#clock = clock
+    this.#report = report
+    this.#claim = { url, generation: -1, policy, active: [], standby: [] }
+    this.#saidMs = clock.monotonicMs()
+  }
+
+  /** As it is now; from here on that counts as said. */
+  say(): Claim {
+    this.#saidMs = this.#clock.monotonicMs()
+    this.#claim = { ...this.#claim, ...this.#report?.() }
+    return this.#claim
+  }
+
+  given({ active, standby, next }: Given, generation: number): void {
+    this.#claim = { ...this.#claim, generation, active, standby }
+    this.#next = next
+  }
+
+  /** It answers for nothing yet, and is to. */
+  get isPreparing(): boolean {
+    return this.#claim.active.length === 0 && this.#next.length > 0
+  }
+
+  /** A new generation would change something. */
+  get isOutdated(): boolean {
+    const report = this.#report?.()
+    if (report === undefined) return false
+    const said = this.#claim.ready ?? []
+    const isReady = (each: number): boolean => report.ready.includes(each) && !said.includes(each)
+    if (this.#next.some(isReady)) return true
+    if (this.#clock.monotonicMs() - this.#saidMs < LOAD_MS) return false
+    const [was, is] = [weightIn(this.#claim.loads ?? []), weightIn(report.loads)]
+    return Math.max(was, is) >= LOAD_RATIO * Math.min(was, is)
+  }
+}
+
+function weightIn(loads: Report['loads']): number {
+  return loads.reduce((sum, [, events]) => sum + weightOf(events), 1)
+}
