@@ -34,6 +34,8 @@ import { refusalOf } from './settings.ts'
 const SESSION_TIMEOUT_MS = 6_000
 /** Also how soon a process notices that another one joined or left. */
 const HEARTBEAT_MS = 500
+/** Between two looks at the next process, and at what this one is ready for. */
+const LOOK_MS = 200
 /**
  * Of the claims and shares: another form needs another number, and the coordinator keeps the two
  * apart.
@@ -141,7 +143,7 @@ class GroupPlacement implements KafkaPlacement {
     const { settings, clientId, group, partitions, standbys, clock, onWarning } = this.#options
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS, heartbeatMs = HEARTBEAT_MS } = this.#options
     const groupId = `${settings.application}.${group}`
-    const peers = new PeerWatch(heartbeatMs)
+    const peers = new PeerWatch(LOOK_MS)
     const voice: Voice = {
       claim: () => encodeClaim(own.say()),
       lead: (claims) => {
@@ -172,7 +174,7 @@ class GroupPlacement implements KafkaPlacement {
     try {
       const membership = new Membership(calls, voice)
       this.#membership = membership
-      const watched = this.#watch({ peers, membership, own }, heartbeatMs, signal)
+      const watched = this.#watch({ peers, membership, own }, signal)
       await Promise.all([membership.run(signal), watched])
       holdings.end()
     } catch (error) {
@@ -185,14 +187,10 @@ class GroupPlacement implements KafkaPlacement {
     }
   }
 
-  async #watch(
-    { peers, membership, own }: Watched,
-    everyMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #watch({ peers, membership, own }: Watched, signal: AbortSignal): Promise<void> {
     const { clock, onWarning } = this.#options
     while (!signal.aborted) {
-      await clock.sleep(everyMs, signal)
+      await clock.sleep(LOOK_MS, signal)
       if (own.isOutdated) membership.joinAgain()
       const gone = signal.aborted ? undefined : await peers.look()
       if (gone === undefined) continue
