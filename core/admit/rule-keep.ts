@@ -16,6 +16,7 @@ import { nameKind } from '../graph/rule/name-index.ts'
 import { waitFor } from '../graph/wait.ts'
 import { namedBy } from '../judge/beside.ts'
 import { unsureBecause } from '../judge/condition.ts'
+import { waitsForElsewhere } from '../judge/elsewhere.ts'
 import { caughtUpAt, isMovingBack, rowOf } from '../judge/keep.ts'
 import { dueWith } from '../judge/rule.ts'
 import { silenceClearedAt, waitsForUse } from '../judge/unused.ts'
@@ -62,6 +63,7 @@ function isDue(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
  */
 function waitsOf({ graph }: Step, rule: Rule, object: ObjectMeta): readonly GroupKind[] {
   if (rule.unused !== null) return waitsForUse(graph, rule, object)
+  if (rule.elsewhere !== null) return waitsForElsewhere(object)
   const named = namedBy(rule, object)
   if (named === null) return []
   const { group, kind } = named

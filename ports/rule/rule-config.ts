@@ -165,6 +165,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     absent,
     beside,
     unused: unusedOf(fields['unused'], match.kinds, `${from}.unused`),
+    elsewhere: null,
     annotate: annotateOf(fields, from),
   }
   checkAnnotate(rule, from)

@@ -333,6 +333,7 @@ export const GONE_CLAIM: OwnerClaim = {
   version: 'v1',
   resource: 'configmaps',
   claim: 'absent',
+  cluster: '',
 }
 
 export function configMap(name: string, uid = 'u'): Command['target'] {

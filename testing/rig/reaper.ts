@@ -60,6 +60,7 @@ export const CLAIM: OwnerClaim = {
   version: 'v1',
   resource: 'replicasets',
   claim: 'absent',
+  cluster: '',
 }
 
 const BASE: CommandBase = {

@@ -126,6 +126,10 @@ const KEEPS = ruleIn('old pod 0 keep:1')
 const UNUSED = ruleIn('old pod 0 unused:60')
 const ABSENT = ruleIn('old pod 0 no-node:spec.nodeName')
 const NODE: OwnerClaim = { ...CLAIM, group: '', kind: 'Node', uid: '', claim: 'absent' }
+const FAR = ruleIn('old pod 0 elsewhere:north import:widget/a export:widget/a/c')
+const FAR_OWNER: OwnerClaim = { ...CLAIM, claim: 'gone-elsewhere', cluster: 'north' }
+const unasked = 'this reaper has no connection to cluster north, where the owner was'
+const unsaid = 'the command of rule old does not say which owner in another cluster is gone'
 const counted = 'what rule old keeps was counted too long ago'
 const seen = 'what uses the object was seen too long ago'
 const unnamed = 'the command of rule old does not say which Node is absent'
@@ -144,6 +148,13 @@ const byOthers: readonly (readonly [string, Command, Partial<Facts>, string | un
   ],
   ['misses none that is named', deleteByRule(), { rule: ABSENT }, unnamed],
   ['misses one unverified', deleteByRule({ owners: [NODE] }), { rule: ABSENT }, unnamed],
+  [
+    'asks elsewhere',
+    deleteByRule({ owners: [FAR_OWNER], freshness: 'recheck' }),
+    { rule: FAR },
+    unasked,
+  ],
+  ['asks elsewhere, and does not say', deleteByRule({ owners: [NODE] }), { rule: FAR }, unsaid],
 ]
 
 for (const [what, command, more, reason] of byOthers) {

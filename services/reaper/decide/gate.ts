@@ -26,9 +26,10 @@ import {
   ruleOf,
 } from '../../../core/model/command.ts'
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
-import type { ObjectMeta } from '../../../core/model/object.ts'
+import { isSamePlace, type ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import { refusedKey } from '../../../core/model/rule/annotation.ts'
+import { ownerNamedBy } from '../../../core/model/rule/elsewhere.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
 import { besideOf, isReadFor, readsWithin, rulesOfKind } from '../../../core/model/rule/rule.ts'
@@ -144,9 +145,19 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
+  const unasked = elsewhereUnasked(command)
+  if (unasked !== undefined) return unasked
   const unproven = unprovenByRule(command, facts, bounds)
   if (unproven !== undefined) return unproven
   return needsApproval(command) ? 'needs approval' : undefined
+}
+
+/** No reaper asks another cluster than the command's own. */
+function elsewhereUnasked(command: Command): string | undefined {
+  if (!('owners' in command)) return undefined
+  const other = command.owners.find(({ cluster }) => cluster !== '')
+  if (other === undefined) return undefined
+  return `this reaper has no connection to cluster ${other.cluster}, where the owner was`
 }
 
 /** By its coordinates; empty when nothing protects it. */
@@ -219,7 +230,8 @@ export function ruleObjection(
   }
   const found = duenessOf(rule, read.object, command.decidedAt)
   const isLeftAlone = rule.unused !== null && exemptBecause(rule.unused, read.object) !== ''
-  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone
+  const isOther = rule.elsewhere !== null && !isOfClaimed(command, read.object)
+  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone && !isOther
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
@@ -256,6 +268,8 @@ function unprovenByRule(
   const isLate = !isUnbroken || newsMs > goneProofAfterMs
   if (rule.keep !== null && isLate) return `what rule ${rule.name} keeps was counted too long ago`
   if (rule.unused !== null && isLate) return 'what uses the object was seen too long ago'
+  const unclaimed = unclaimedElsewhere(command, rule)
+  if (unclaimed !== undefined) return unclaimed
   const beside = besideOf(rule)
   const { freshness, owners } = command
   const wanted = rule.absent === null ? 'beside' : 'absent'
@@ -264,6 +278,32 @@ function unprovenByRule(
   )
   if (beside === null || (freshness === 'recheck' && isClaimed)) return undefined
   return `the command of rule ${rule.name} does not say which ${beside.kind} is ${wanted}`
+}
+
+/**
+ * An owner in another cluster is asked for there: a GET in the command's own cluster would find
+ * none, whatever became of it.
+ */
+function unclaimedElsewhere(
+  { owners, freshness }: DeleteObject | AnnotateObject,
+  { name, elsewhere }: Rule,
+): string | undefined {
+  const claimed = owners.find(({ claim }) => claim === 'gone-elsewhere')
+  if (elsewhere === null) {
+    return claimed === undefined ? undefined : `rule ${name} asks for no owner in another cluster`
+  }
+  if (freshness === 'recheck' && claimed?.cluster === elsewhere.cluster) return undefined
+  return `the command of rule ${name} does not say which owner in another cluster is gone`
+}
+
+/** It names the owner that the command says is gone, and has none here. */
+function isOfClaimed({ owners }: DeleteObject | AnnotateObject, object: ObjectMeta): boolean {
+  const named = ownerNamedBy(object.annotations)
+  if (named === null || object.ownerReferences.length > 0) return false
+  return owners.some((owner) => {
+    const isSame = owner.cluster === named.cluster && owner.uid === named.uid
+    return owner.claim === 'gone-elsewhere' && isSame && isSamePlace(owner, named)
+  })
 }
 
 /** A rule may have it. */
@@ -422,6 +462,8 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
         : undefined
     case 'beside':
       return `${owner} is named by no rule`
+    case 'gone-elsewhere':
+      return `${owner} is there`
   }
 }
 

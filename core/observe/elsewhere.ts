@@ -1,0 +1,102 @@
+/**
+ * Owners in other clusters, and how those clusters are followed: what is published beside the
+ * watcher.
+ *
+ * What must stay true: older news never replaces newer: of an owner by its cluster's epoch and the
+ * position on its lineage. A state that goes on keeps the log time since when it is so; any other
+ * begins anew, and so does a cluster that was not followed for a while. Nothing is kept of an owner
+ * that no object names.
+ *
+ * Not here: what follows from it (judge/elsewhere.ts).
+ */
+import { judgeWaiters } from '../graph/agenda.ts'
+import type { Step } from '../graph/outcome.ts'
+import { currentCluster, drop } from '../graph/outcome.ts'
+import { elsewhereClusterWait, elsewhereWait } from '../graph/rule/elsewhere-index.ts'
+import { ELSEWHERE_FRESH_MS } from '../model/constant.ts'
+import type { ClusterElsewhere, OwnerElsewhere } from '../model/event.ts'
+import { isSamePlace } from '../model/object.ts'
+import type { ClusterState, ElsewhereCluster, ElsewhereFact } from '../model/state.ts'
+
+export function ownerElsewhere(step: Step, event: OwnerElsewhere): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const { ownerCluster, uid } = event
+  const known = step.graph.elsewhere(ownerCluster, uid)
+  if (known === undefined) return drop(step, 'an owner in another cluster that no object names')
+  const former = known.fact
+  if (former !== null && isOlder(event, former)) {
+    return drop(step, 'of an owner in another cluster newer news is known')
+  }
+  const { ownerEpoch, position, place, version, resource } = event
+  const isAlike = former !== null && isSame(event, former)
+  const since = isAlike ? former.since : timeOf(step, state)
+  const fact = { state: event.state, since, ownerEpoch, position, place, version, resource }
+  step.graph.setElsewhere(ownerCluster, uid, { ...known, fact })
+  if (!isAlike) judge(step, elsewhereWait(ownerCluster, uid))
+}
+
+function isOlder(event: OwnerElsewhere, { ownerEpoch, position }: ElsewhereFact): boolean {
+  if (event.ownerEpoch !== ownerEpoch) return event.ownerEpoch < ownerEpoch
+  return event.position < position
+}
+
+function isSame({ state, ownerEpoch, place }: OwnerElsewhere, fact: ElsewhereFact): boolean {
+  return fact.state === state && fact.ownerEpoch === ownerEpoch && isSamePlace(fact.place, place)
+}
+
+export function clusterElsewhere(step: Step, event: ClusterElsewhere): void {
+  const state = currentCluster(step, event)
+  if (state === undefined) return
+  const { ownerCluster } = event
+  const isImported = step.graph.rules.some(({ elsewhere }) => elsewhere?.cluster === ownerCluster)
+  if (!isImported) return drop(step, 'a cluster of which no rule imports owners')
+  const former = step.graph.elsewhereCluster(ownerCluster)
+  if (former !== undefined && event.ownerEpoch < former.ownerEpoch) {
+    return drop(step, 'of another cluster a later epoch is known')
+  }
+  const known = clusterOf(step, state, event, former)
+  step.graph.setElsewhereCluster(ownerCluster, known)
+  const isAlike =
+    former !== undefined &&
+    former.since === known.since &&
+    former.ownerEpoch === known.ownerEpoch &&
+    former.because === known.because
+  if (!isAlike) judge(step, elsewhereClusterWait(ownerCluster))
+}
+
+function clusterOf(
+  step: Step,
+  { epoch, ...state }: ClusterState,
+  event: ClusterElsewhere,
+  former: ElsewhereCluster | undefined,
+): ElsewhereCluster {
+  const now = timeOf(step, state)
+  const isUnbroken =
+    former !== undefined &&
+    former.since > 0 &&
+    former.epoch === epoch &&
+    former.ownerEpoch === event.ownerEpoch &&
+    now - former.heardAt <= ELSEWHERE_FRESH_MS &&
+    former.position > step.graph.unreadableAt('')
+  const followedSince = isUnbroken ? former.since : now
+  return {
+    type: 'ElsewhereCluster',
+    state: event.state,
+    because: event.because,
+    epoch,
+    ownerEpoch: event.ownerEpoch,
+    since: event.state === 'followed' ? followedSince : 0,
+    heardAt: now,
+    position: step.at.position,
+  }
+}
+
+/** As an object is judged: never before what heartbeats said. */
+function timeOf({ at }: Step, { now }: Pick<ClusterState, 'now'>): number {
+  return Math.max(at.timestamp, now)
+}
+
+function judge(step: Step, kind: ReturnType<typeof elsewhereWait>): void {
+  if (step.graph.keeping !== undefined) judgeWaiters(step, kind)
+}
