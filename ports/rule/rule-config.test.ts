@@ -101,6 +101,7 @@ test('a rule is what was written, and the rest is the default', () => {
       absent: null,
       beside: null,
       unused: null,
+      elsewhere: null,
       annotate: null,
     },
     {
