@@ -141,5 +141,6 @@ function claimsOf({ namespace, ownerReferences }: ObjectMeta): readonly OwnerCla
     ...{ kind, namespace, name, uid, version: 'v'.repeat(63), resource: 'r'.repeat(63) },
     claim: 'absent',
     cluster: '',
+    clusterEpoch: 0,
   }))
 }

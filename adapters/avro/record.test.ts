@@ -360,7 +360,7 @@ const claims = list(
       orphaning: 1,
       ...{ beside: 1, 'gone-elsewhere': 1 },
     }),
-    cluster: text,
+    ...{ cluster: text, clusterEpoch: number },
   }),
 )
 const commandRule = record<CommandRule>({

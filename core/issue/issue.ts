@@ -352,6 +352,7 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
       resource: kind.resource,
       claim,
       cluster: '',
+      clusterEpoch: 0,
     },
   ]
 }
@@ -371,10 +372,11 @@ function besideClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
   if (named === null) return []
   invariant(kind !== undefined, 'a rule found absent what is of no known kind')
   const at = { ...named, version: servedVersion(kind, ''), resource: kind.resource }
-  if (rule.beside === null) return [{ ...at, uid: '', claim: 'absent', cluster: '' }]
+  if (rule.beside === null)
+    return [{ ...at, uid: '', claim: 'absent', cluster: '', clusterEpoch: 0 }]
   const other = otherOf(step.graph, rule, object)
   invariant(other !== undefined, 'a rule read the fields of what is not known')
-  return [{ ...at, uid: other.object.uid, claim: 'beside', cluster: '' }]
+  return [{ ...at, uid: other.object.uid, claim: 'beside', cluster: '', clusterEpoch: 0 }]
 }
 
 /** An owner in another cluster is asked for there, under the uid that the object names. */
@@ -383,8 +385,8 @@ function elsewhereClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[
   const status = elsewhereOf(step.graph, rule, object)
   invariant(status?.type === 'deleted', 'a rule found an owner deleted that is not known to be')
   const { cluster, ...named } = status.owner
-  const { version, resource } = status.fact
-  return [{ ...named, version, resource, claim: 'gone-elsewhere', cluster }]
+  const { version, resource, ownerEpoch: clusterEpoch } = status.fact
+  return [{ ...named, version, resource, claim: 'gone-elsewhere', cluster, clusterEpoch }]
 }
 
 /** What a live GET of the owner can confirm or refute. */

@@ -75,6 +75,8 @@ export interface OwnerClaim extends Coordinates {
   readonly claim: 'absent' | 'waiting' | 'orphaning' | 'beside' | 'gone-elsewhere'
   /** Where it is, for `gone-elsewhere`; empty: the command's own cluster. */
   readonly cluster: ClusterId
+  /** Of that cluster: another one, and it may have been restored since. 0 for the own. */
+  readonly clusterEpoch: number
 }
 
 export interface DeleteObject extends CommandBase {

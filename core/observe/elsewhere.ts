@@ -55,41 +55,27 @@ export function clusterElsewhere(step: Step, event: ClusterElsewhere): void {
   if (former !== undefined && event.ownerEpoch < former.ownerEpoch) {
     return drop(step, 'of another cluster a later epoch is known')
   }
-  const known = clusterOf(step, state, event, former)
+  const now = timeOf(step, state)
+  const goesOn = former !== undefined && isUnbroken(step, state, event, former)
+  const since = goesOn ? former.since : event.state === 'followed' ? now : 0
+  const { ownerEpoch, because } = event
+  const heard = { epoch: state.epoch, ownerEpoch, heardAt: now, position: step.at.position }
+  const known = { type: 'ElsewhereCluster', state: event.state, because, since, ...heard } as const
   step.graph.setElsewhereCluster(ownerCluster, known)
-  const isAlike =
-    former !== undefined &&
-    former.since === known.since &&
-    former.ownerEpoch === known.ownerEpoch &&
-    former.because === known.because
-  if (!isAlike) judge(step, elsewhereClusterWait(ownerCluster))
+  if (!goesOn || former.because !== because) judge(step, elsewhereClusterWait(ownerCluster))
 }
 
-function clusterOf(
+/** It is followed, or not, as before, and was heard of in time. */
+function isUnbroken(
   step: Step,
-  { epoch, ...state }: ClusterState,
+  state: ClusterState,
   event: ClusterElsewhere,
-  former: ElsewhereCluster | undefined,
-): ElsewhereCluster {
-  const now = timeOf(step, state)
-  const isUnbroken =
-    former !== undefined &&
-    former.since > 0 &&
-    former.epoch === epoch &&
-    former.ownerEpoch === event.ownerEpoch &&
-    now - former.heardAt <= ELSEWHERE_FRESH_MS &&
-    former.position > step.graph.unreadableAt('')
-  const followedSince = isUnbroken ? former.since : now
-  return {
-    type: 'ElsewhereCluster',
-    state: event.state,
-    because: event.because,
-    epoch,
-    ownerEpoch: event.ownerEpoch,
-    since: event.state === 'followed' ? followedSince : 0,
-    heardAt: now,
-    position: step.at.position,
-  }
+  former: ElsewhereCluster,
+): boolean {
+  const isSame = former.state === event.state && former.ownerEpoch === event.ownerEpoch
+  const isRecent = timeOf(step, state) - former.heardAt <= ELSEWHERE_FRESH_MS
+  const isWhole = former.position > step.graph.unreadableAt('')
+  return isSame && former.epoch === state.epoch && isRecent && isWhole
 }
 
 /** As an object is judged: never before what heartbeats said. */

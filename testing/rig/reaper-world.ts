@@ -334,6 +334,7 @@ export const GONE_CLAIM: OwnerClaim = {
   resource: 'configmaps',
   claim: 'absent',
   cluster: '',
+  clusterEpoch: 0,
 }
 
 export function configMap(name: string, uid = 'u'): Command['target'] {

@@ -61,6 +61,7 @@ export const CLAIM: OwnerClaim = {
   resource: 'replicasets',
   claim: 'absent',
   cluster: '',
+  clusterEpoch: 0,
 }
 
 const BASE: CommandBase = {
