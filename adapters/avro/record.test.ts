@@ -93,6 +93,7 @@ import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
   AddedChunk,
   ChunkName,
+  Departure,
   KnownDeletion,
   KnownHold,
   KnownObject,
@@ -707,6 +708,13 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     position: offset,
     at: number,
     moreOwners: number,
+    resource: text,
+    departure: maybe(
+      record<Departure>({
+        evidence: word<Departure['evidence']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
+        ...{ isWatched: truth, isOrphaning: truth, clusterEpoch: number },
+      }),
+    ),
   },
   History: {
     ...place,

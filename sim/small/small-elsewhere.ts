@@ -35,11 +35,14 @@ const HOUR_MS = 3_600_000
 const PULSE_MS = 170_000
 const QUIET_HOURS = 3
 
-export const HAPPENINGS = [
-  ...(['delete', 'orphan', 'miss', 'restore', 'cut', 'heal', 'off', 'on', 'restart'] as const),
-  'hour',
-] as const
-export type Happening = (typeof HAPPENINGS)[number]
+export type Happening =
+  | ('delete' | 'orphan' | 'miss' | 'restore' | 'cut' | 'heal')
+  | ('off' | 'on' | 'restart' | 'hour')
+
+export const HAPPENINGS: readonly Happening[] = [
+  ...(['delete', 'orphan', 'miss', 'restore', 'cut', 'heal'] as const),
+  ...(['off', 'on', 'restart', 'hour'] as const),
+]
 
 /** All that is so, whether it was published or not. */
 interface State {
@@ -173,7 +176,7 @@ class Ways {
     }
   }
 
-  /** What happens while nobody watches is seen to be missing later. */
+  /** What happens while no watch reports it is found to be missing later. */
   #left(state: State, how: OwnerElsewhere['state']): State {
     const owner = state.isReached ? how : 'unknown'
     const left = { ...state, owner, leftAt: this.#fold.nowMs }
