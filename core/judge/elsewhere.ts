@@ -88,6 +88,15 @@ function refusedBecause(
   return isExported ? '' : 'it names an owner that is not exported to this cluster'
 }
 
+/** Both sides consent. `dependents`: the cluster of the objects that name it. */
+export function isShared(
+  rule: RuleElsewhere,
+  owner: OwnerElsewhereName,
+  dependents: string,
+): boolean {
+  return refusedBecause(rule, owner, dependents) === ''
+}
+
 function isAmong(
   { group, kind, namespace }: OwnerElsewhereName,
   { kinds, namespaces }: Pick<RuleElsewhere, 'kinds' | 'namespaces'>,
