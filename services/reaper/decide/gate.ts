@@ -50,6 +50,8 @@ export interface Facts {
   readonly clusterEpoch: number | undefined
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
+  /** The other cluster in which the command has an owner; null where it names none. */
+  readonly elsewhere: OtherCluster | null
   /** Empty when it is not. */
   readonly pausedBecause: string
   /**
@@ -85,6 +87,9 @@ export interface Facts {
    */
   readonly unlocked: string | undefined
 }
+
+/** A cluster that is only asked whether an owner is there. */
+export type OtherCluster = Pick<Facts, 'isReachable' | 'clusterEpoch' | 'isConnected'>
 
 export interface GateBounds {
   readonly commandLifeMs: number
@@ -145,19 +150,33 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
-  const unasked = elsewhereUnasked(command)
+  const unasked = elsewhereUnasked(command, facts)
   if (unasked !== undefined) return unasked
   const unproven = unprovenByRule(command, facts, bounds)
   if (unproven !== undefined) return unproven
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
-/** No reaper asks another cluster than the command's own. */
-function elsewhereUnasked(command: Command): string | undefined {
-  if (!('owners' in command)) return undefined
-  const other = command.owners.find(({ cluster }) => cluster !== '')
-  if (other === undefined) return undefined
-  return `this reaper has no connection to cluster ${other.cluster}, where the owner was`
+/** In which other cluster it has an owner; undefined for none. */
+export function clusterElsewhere(command: Command): OwnerClaim | undefined {
+  return 'owners' in command ? command.owners.find(({ cluster }) => cluster !== '') : undefined
+}
+
+/** Why the other cluster cannot be asked now, or not for what the command says. */
+function elsewhereUnasked(command: Command, { elsewhere }: Facts): string | undefined {
+  const claim = clusterElsewhere(command)
+  if (claim === undefined) return undefined
+  const { cluster } = claim
+  const isOne = 'owners' in command && command.owners.every((each) => each === claim)
+  if (!isOne) return `the command names an owner in cluster ${cluster}, and others`
+  if (elsewhere === null || !elsewhere.isReachable) {
+    return `this reaper has no connection to cluster ${cluster}, where the owner was`
+  }
+  if (elsewhere.clusterEpoch === undefined || !elsewhere.isConnected) {
+    return `the watcher of cluster ${cluster}, where the owner was, is not connected`
+  }
+  if (elsewhere.clusterEpoch === claim.clusterEpoch) return undefined
+  return `the epoch of cluster ${cluster} is ${elsewhere.clusterEpoch}, the command's ${claim.clusterEpoch}`
 }
 
 /** By its coordinates; empty when nothing protects it. */
@@ -444,7 +463,8 @@ export function isOutdated(
   ageMs: number,
   { waitingProofAfterMs, goneProofAfterMs }: GateBounds,
 ): boolean {
-  return ageMs > (claim === 'absent' ? goneProofAfterMs : waitingProofAfterMs)
+  const isGone = claim === 'absent' || claim === 'gone-elsewhere'
+  return ageMs > (isGone ? goneProofAfterMs : waitingProofAfterMs)
 }
 
 const NONE: readonly OwnerClaim[] = []
