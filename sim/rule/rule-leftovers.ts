@@ -13,6 +13,7 @@ import { isOfLivingOwners, objectOf } from '../oracle.ts'
 import type { Site } from '../site.ts'
 import { TENANT } from '../workload.ts'
 import { isLeftByOthers } from './condition-law.ts'
+import { isLeftElsewhere } from './elsewhere-law.ts'
 import { wants } from './person.ts'
 import { enforcedRules } from './policy-history.ts'
 import { waitMsOf } from './rule-law.ts'
@@ -23,6 +24,8 @@ const SOON_MS = 3 * 60_000
 
 export interface RuleLeftover extends Leftover {
   readonly rule: string
+  /** It is due by an owner in another cluster. */
+  readonly isElsewhere: boolean
 }
 
 export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[] {
@@ -36,7 +39,8 @@ export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[]
     const rule = rules.find((each) => isOver(world, site, object, each))
     if (rule === undefined) return []
     const text = `${object.kind}/${metadata.name} is due by rule ${rule.name}`
-    return [{ object: objectOf(object), isStuck: false, text, rule: rule.name }]
+    const isElsewhere = rule.elsewhere !== null
+    return [{ object: objectOf(object), isStuck: false, text, rule: rule.name, isElsewhere }]
   })
 }
 
@@ -49,5 +53,6 @@ function isOver(
   const dueMs = dueMsOf(rule, ruledObject(object))
   const waitMs = waitMsOf(rule) + SOON_MS
   if (dueMs === undefined || dueMs + waitMs >= world.time.now()) return false
+  if (!isLeftElsewhere(world, site, object, { rule, soonMs: waitMs })) return false
   return isLeftByOthers(world, site, object, { rule, soonMs: waitMs })
 }
