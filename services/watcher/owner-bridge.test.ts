@@ -76,7 +76,37 @@ test('of owners that no object names, or that are not shared, nothing is publish
   made.noteObject(dependent('a'))
   deepEqual(said(made.take(1)), ['rs-web there 1'])
   made.noteObject(dependent('again'))
-  deepEqual(said(made.take(2)), [], 'it was published')
+  made.noteObject(dependent('again-2'))
+  deepEqual(said(made.take(2)), ['rs-web there 1'], 'the fold may have forgotten it')
+  deepEqual(said(made.take(3)), [])
+})
+
+test('an object that a list has alone has its owner published, and anew once it is published', () => {
+  const made = bridge()
+  made.noteCluster(NORTH, FOLLOWED)
+  made.noteLineage(NORTH, 'rs-web', lineage())
+  made.noteListed(dependent('a'))
+  deepEqual(said(made.take(0)), ['rs-web there 1', 'followed'])
+  made.noteObject(dependent('a'))
+  deepEqual(said(made.take(1)), ['rs-web there 1'], 'the fold had no such object before')
+  made.noteListed(dependent('a', ''))
+  made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
+  deepEqual(said(made.take(2)), ['rs-web deleted 1'], 'what was published is newer than a list')
+})
+
+test('an owner that was deleted stays so once the log forgets it', () => {
+  const made = bridge()
+  made.noteCluster(NORTH, FOLLOWED)
+  made.noteObject(dependent('a'))
+  made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
+  deepEqual(said(made.take(0)), ['rs-web deleted 1', 'followed'])
+  made.noteLineage(NORTH, 'rs-web', null)
+  made.noteObject(dependent('b'))
+  deepEqual(said(made.take(1)), ['rs-web deleted 1'])
+  made.noteGone('cm-a')
+  made.noteGone('cm-b')
+  made.noteObject(dependent('c'))
+  deepEqual(said(made.take(2)), [], 'nothing is remembered of it')
 })
 
 test('an owner is published anew once an object names it again', () => {

@@ -5,15 +5,21 @@
  * What must stay true: only owners that both sides share are remembered at all. A fact about an
  * owner comes after the record of an object that names it, and all facts of a cluster come before
  * the word that it is followed. Only a deletion that a live watch observed, in the epoch that is
- * followed, is `deleted`. What is not known is not published.
+ * followed, is `deleted`. What is not known is not published. The fold forgets an owner with the
+ * last object that names it, and may do so before this bridge: so each object that names one anew
+ * has it published again, and a round publishes an owner once, however many objects there are.
  *
- * Not here: reading lineage, and whether a cluster is followed (left to do: decision 0096), what
- * becomes of the objects (core/judge/elsewhere.ts).
+ * Not here: reading lineage, and whether a cluster is followed (other-cluster.ts), what becomes of
+ * the objects (core/judge/elsewhere.ts).
  */
 import { isShared } from '../../core/judge/elsewhere.ts'
 import type { ClusterElsewhere, OwnerElsewhere } from '../../core/model/event.ts'
 import { type ClusterId, isSamePlace, type ObjectMeta, type Uid } from '../../core/model/object.ts'
-import { ownerNamedBy, type RuleElsewhere } from '../../core/model/rule/elsewhere.ts'
+import {
+  type OwnerElsewhereName,
+  ownerNamedBy,
+  type RuleElsewhere,
+} from '../../core/model/rule/elsewhere.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Lineage } from '../../ports/record/lineage.ts'
 
@@ -36,9 +42,24 @@ export interface OtherCluster {
 
 /** What the lineage says of an owner. */
 interface Known {
-  readonly lineage: Lineage
-  /** Its record was removed: it is remembered no more. */
+  readonly lineage: OwnerLineage
+  /** Its record was removed: it is remembered for as long as an object names it. */
   readonly isForgotten: boolean
+}
+
+/** So much is kept of a record. */
+type OwnerLineage = Pick<
+  Lineage,
+  | ('cluster' | 'uid' | 'group' | 'kind' | 'namespace' | 'name' | 'version' | 'resource')
+  | ('phase' | 'doubt' | 'departure' | 'position')
+>
+
+/** Of an object, which owner it names. */
+interface Named {
+  readonly cluster: ClusterId
+  readonly uid: Uid
+  /** Not so where a list has it alone: the fold may not have it yet. */
+  readonly isPublished: boolean
 }
 
 interface Followed {
@@ -53,7 +74,12 @@ interface Followed {
   state: OtherCluster | undefined
   saidAt: number
   isNews: boolean
+  /** Owners were left out. */
+  isFull: boolean
 }
+
+/** Of one cluster: some 50 MB. */
+const MOST_OWNERS = 100_000
 
 /** As often as the fold expects it (core/model/constant.ts, ELSEWHERE_FRESH_MS), three times. */
 export const PULSE_MS = 60_000
@@ -64,7 +90,7 @@ export class OwnerBridge {
   readonly #imports: readonly RuleElsewhere[]
   readonly #clusters = new Map<ClusterId, Followed>()
   /** By the object that names it. */
-  readonly #names = new Map<Uid, { readonly cluster: ClusterId; readonly uid: Uid }>()
+  readonly #names = new Map<Uid, Named>()
 
   constructor({ cluster, epoch, rules }: BridgeParts) {
     this.#cluster = cluster
@@ -81,16 +107,34 @@ export class OwnerBridge {
   }
 
   /** An object was published. */
-  noteObject({ uid, annotations }: Pick<ObjectMeta, 'uid' | 'annotations'>): void {
-    const had = this.#names.get(uid)
-    const has = ownerNamedBy(annotations)
-    if (had?.cluster === has?.cluster && had?.uid === has?.uid) return
-    this.noteGone(uid)
-    const followed = has === null ? undefined : this.#clusters.get(has.cluster)
-    if (has === null || followed === undefined) return
-    this.#names.set(uid, has)
-    followed.named.set(has.uid, (followed.named.get(has.uid) ?? 0) + 1)
-    if (followed.owners.has(has.uid)) followed.pending.add(has.uid)
+  noteObject(object: Naming): void {
+    const had = this.#names.get(object.uid)
+    const has = this.#ownerOf(object)
+    if (had?.isPublished === true && had.cluster === has?.cluster && had.uid === has.uid) return
+    this.noteGone(object.uid)
+    if (has !== null) this.#name(object.uid, { ...has, isPublished: true })
+  }
+
+  /** It is there; what was published of it is newer. */
+  noteListed(object: Naming): void {
+    const has = this.#names.has(object.uid) ? null : this.#ownerOf(object)
+    if (has !== null) this.#name(object.uid, { ...has, isPublished: false })
+  }
+
+  /** Null also where it is not shared: authors of annotations take no room. */
+  #ownerOf({ annotations }: Naming): Pick<Named, 'cluster' | 'uid'> | null {
+    const owner = ownerNamedBy(annotations)
+    if (owner === null || !this.#isShared(owner)) return null
+    return { cluster: owner.cluster, uid: owner.uid }
+  }
+
+  #name(uid: Uid, named: Named): void {
+    const followed = this.#clusters.get(named.cluster)
+    if (followed === undefined) return
+    this.#names.set(uid, named)
+    followed.named.set(named.uid, (followed.named.get(named.uid) ?? 0) + 1)
+    followed.published.delete(named.uid)
+    if (followed.owners.has(named.uid)) followed.pending.add(named.uid)
   }
 
   /** It left. */
@@ -102,10 +146,10 @@ export class OwnerBridge {
     const left = (followed.named.get(had.uid) ?? 0) - 1
     if (left > 0) followed.named.set(had.uid, left)
     if (left > 0) return
-    // The fold forgets it with the last object, so it is published anew with the next one.
     followed.named.delete(had.uid)
     followed.published.delete(had.uid)
     followed.pending.delete(had.uid)
+    if (followed.owners.get(had.uid)?.isForgotten === true) followed.owners.delete(had.uid)
   }
 
   /** A record of the lineage of another cluster, in order; null: it was removed. */
@@ -113,14 +157,24 @@ export class OwnerBridge {
     const followed = this.#clusters.get(cluster)
     if (followed === undefined) return
     const known = followed.owners.get(uid)
-    const last = lineage ?? known?.lineage
-    const isRemembered = last !== undefined && this.#isShared(last)
-    if (isRemembered) followed.owners.set(uid, { lineage: last, isForgotten: lineage === null })
-    else followed.owners.delete(uid)
-    if (isRemembered && followed.named.has(uid)) followed.pending.add(uid)
+    const isNamed = followed.named.has(uid)
+    const last = lineage === null ? known?.lineage : keptOf(lineage)
+    if (last === undefined || (lineage === null && !isNamed) || !this.#isShared(last)) {
+      followed.owners.delete(uid)
+    } else if (known === undefined && followed.owners.size >= MOST_OWNERS) {
+      followed.isFull = true
+    } else {
+      followed.owners.set(uid, { lineage: last, isForgotten: lineage === null })
+      if (isNamed) followed.pending.add(uid)
+    }
   }
 
-  #isShared(owner: Lineage): boolean {
+  /** More owners there are shared than are kept: of some it is not known what they are. */
+  isFull(cluster: ClusterId): boolean {
+    return this.#clusters.get(cluster)?.isFull === true
+  }
+
+  #isShared(owner: OwnerElsewhereName): boolean {
     return this.#imports.some((rule) => isShared(rule, owner, this.#cluster))
   }
 
@@ -186,17 +240,30 @@ export class OwnerBridge {
   }
 }
 
+type Naming = Pick<ObjectMeta, 'uid' | 'annotations'>
+
+function keptOf(lineage: Lineage): OwnerLineage {
+  const { cluster, uid, group, kind, namespace, name, version, resource } = lineage
+  const { phase, doubt, departure, position } = lineage
+  return {
+    ...{ cluster, uid, group, kind, namespace, name, version, resource },
+    ...{ phase, doubt, departure, position },
+  }
+}
+
 function newFollowed(): Followed {
   return {
     ...{ owners: new Map(), named: new Map(), published: new Map(), pending: new Set() },
-    ...{ state: undefined, saidAt: Number.NEGATIVE_INFINITY, isNews: true },
+    ...{ state: undefined, saidAt: Number.NEGATIVE_INFINITY, isNews: true, isFull: false },
   }
 }
 
 /** A deletion of an epoch that is over proves nothing: the object may have been restored. */
 function stateOf({ lineage, isForgotten }: Known, clusterEpoch: number): OwnerElsewhere['state'] {
   const { phase, doubt, departure } = lineage
-  if (isForgotten || doubt !== null) return 'unknown'
+  if (doubt !== null) return 'unknown'
+  // What was deleted is forgotten after a while, and stays so.
+  if (phase !== 'gone' && isForgotten) return 'unknown'
   if (phase !== 'gone') return phase === 'suspect' ? 'unknown' : 'there'
   if (departure === null || !departure.isWatched || departure.evidence !== 'deleted') {
     return 'unknown'
