@@ -329,7 +329,7 @@ export class WholeWorld implements World {
     truth.see(effect, acting)
     notePolicy(this, site, effect)
     noteOthers(this, site, effect)
-    noteElsewhere(this, site, effect, (uid) => truth.orphaned.has(uid))
+    noteElsewhere(this, site, effect, truth)
     if (effect.before === null) this.homes.set(effect.after?.metadata.uid ?? '', site.name)
     if (acting === undefined && !site.isReplaying) this.#userDid(site, effect)
     if (acting === undefined || site.isReplaying || !isAskedFor(effect, acting)) return

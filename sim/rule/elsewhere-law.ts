@@ -14,6 +14,7 @@ import type { Rule } from '../../core/model/rule/rule.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
 import type { World } from '../model.ts'
 import type { Site } from '../site.ts'
+import type { Truth } from '../truth.ts'
 import { asksElsewhere, isLike, OWNER } from './drawn-elsewhere.ts'
 
 const MINUTE = 60_000
@@ -33,6 +34,8 @@ interface Span {
   /** Infinity while it lasts. */
   until: number
   end: End
+  /** It orphaned its dependents for a while, until a user wanted something else. */
+  wasOrphaning: boolean
 }
 
 interface Life {
@@ -72,12 +75,12 @@ function pastOf(world: World): Past {
   return known
 }
 
-/** Of any effect, also while a restore repeats it. `isOrphaning`: of what was deleted by it. */
+/** Of any effect, also while a restore repeats it. */
 export function noteElsewhere(
   world: World,
   site: Site,
   { before, after }: Effect,
-  isOrphaning: (uid: string) => boolean,
+  { orphaned, onceOrphaned }: Pick<Truth, 'orphaned' | 'onceOrphaned'>,
 ): void {
   if (!world.options.policy.rules.some(asksElsewhere)) return
   const past = pastOf(world)
@@ -91,12 +94,14 @@ export function noteElsewhere(
   past.lives.set(key, life)
   const last = life.spans.at(-1)
   if (before === null) {
-    life.spans.push({ since: now, until: Number.POSITIVE_INFINITY, end: 'there' })
+    const until = Number.POSITIVE_INFINITY
+    life.spans.push({ since: now, until, end: 'there', wasOrphaning: false })
   } else if (site.isReplaying && last?.since === now) {
     // What was so between two writes that a restore repeats was never so.
     life.spans.pop()
   } else if (last !== undefined) {
-    ;[last.until, last.end] = [now, isOrphaning(uid) ? 'orphaned' : 'deleted']
+    ;[last.until, last.end] = [now, orphaned.has(uid) ? 'orphaned' : 'deleted']
+    last.wasOrphaning = onceOrphaned.has(uid)
   }
 }
 
@@ -231,7 +236,9 @@ export function isLeftElsewhere(
     return false
   }
   const { lives, calmMs } = pastOf(world)
-  const goneMs = lives.get(`${named.cluster}/${named.uid}`)?.spans.at(-1)?.until ?? 0
+  const last = lives.get(`${named.cluster}/${named.uid}`)?.spans.at(-1)
+  if (last === undefined || last.wasOrphaning) return false
+  const { until: goneMs } = last
   const now = world.time.monotonicMs()
   const createdMs = Date.parse(object.metadata.creationTimestamp) - world.time.now() + now
   return createdMs < goneMs && goneMs > calmMs + CALM_MS && now - goneMs > soonMs

@@ -6,6 +6,7 @@
  * ../oracle.ts.
  */
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Leftover } from '../../testing/model/oracle.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import type { World } from '../model.ts'
@@ -15,7 +16,7 @@ import { TENANT } from '../workload.ts'
 import { isLeftByOthers } from './condition-law.ts'
 import { isLeftElsewhere } from './elsewhere-law.ts'
 import { wants } from './person.ts'
-import { enforcedRules } from './policy-history.ts'
+import { enforcedRules, hasLostPolicies, powerlessRules } from './policy-history.ts'
 import { waitMsOf } from './rule-law.ts'
 import { ruledObject } from './ruled-object.ts'
 
@@ -31,24 +32,29 @@ export interface RuleLeftover extends Leftover {
 export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[] {
   const ordered = world.policy.rules.filter(({ name }) => wants(world, name))
   const rules = [...ordered, ...enforcedRules(world, site)]
-  if (rules.length === 0) return []
+  if (rules.length === 0 || hasLostPolicies(site)) return []
+  const powerless = powerlessRules(world, site)
   return site.all().flatMap((object) => {
     const { metadata } = object
     if (metadata.deletionTimestamp !== undefined || metadata.namespace === TENANT) return []
     if (!isOfLivingOwners(site.server, object)) return []
     const rule = rules.find((each) => isOver(world, site, object, each))
-    if (rule === undefined) return []
+    if (rule === undefined || powerless.some((each) => isDueBy(each, object))) return []
     const text = `${object.kind}/${metadata.name} is due by rule ${rule.name}`
     const isElsewhere = rule.elsewhere !== null
     return [{ object: objectOf(object), isStuck: false, text, rule: rule.name, isElsewhere }]
   })
 }
 
+function isDueBy(rule: Rule, object: ApiObject): boolean {
+  return dueMsOf(rule, ruledObject(object)) !== undefined
+}
+
 function isOver(
   world: World,
   site: Site,
   object: ApiObject,
-  rule: World['policy']['rules'][number],
+  rule: Rule,
 ): boolean {
   const dueMs = dueMsOf(rule, ruledObject(object))
   const waitMs = waitMsOf(rule) + SOON_MS
