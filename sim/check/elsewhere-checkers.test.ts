@@ -1,4 +1,4 @@
-/** The law of owners in other clusters objects to what it is there for, and to no right deletion. */
+/** The law of owners in other clusters objects to each wrong deletion, and to no right one. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../../adapters/memory/api-server.ts'

@@ -3,8 +3,8 @@
  * processes or from one, is set back to before an owner was deleted, or is replaced by another; and
  * a side takes its consent back.
  *
- * What must stay true: only worlds with such rules have these. What nobody could reach is noted for
- * the law.
+ * What must stay true: only worlds with such rules have these. What could not be reached is noted
+ * for the law.
  *
  * Not here: who names and deletes owners in quiet times (../rule/drawn-elsewhere.ts).
  */

@@ -21,7 +21,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 /** From the reaper's GET in the owner's cluster until its DELETE takes effect. */
 const ASKED_MS = 30_000
-/** A cluster that was cut off for so long was not followed, whoever watched it. */
+/** A cluster that was cut off for so long was not followed, by any process. */
 const UNFOLLOWED_MS = 7 * MINUTE
 /** From when all runs and nothing is cut off until a deletion is sure to be watched. */
 const CALM_MS = 5 * MINUTE
@@ -171,7 +171,7 @@ function isShared(elsewhere: RuleElsewhere, named: Named, dependents: string): b
   return exports.some((each) => each.to.includes(dependents) && isAmong(each))
 }
 
-/** Why the rule may not delete it, whatever its own times are; empty when it may. `by`: whose call. */
+/** Why the rule may not have this process delete it, whatever its times are; empty when it may. */
 export function objectionOfElsewhere(
   world: World,
   site: Site,

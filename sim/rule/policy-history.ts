@@ -114,7 +114,9 @@ export function enforcedRules(world: World, site: Site): readonly Rule[] {
 
 /** Those whose account may delete nothing: what is due by one of them may wait for it. */
 export function powerlessRules(world: World, site: Site): readonly Rule[] {
-  return drawnNow(world, site).flatMap(({ drawn }) => (isPowerless(drawn.account) ? drawn.rule : []))
+  return drawnNow(world, site).flatMap(({ drawn }) =>
+    isPowerless(drawn.account) ? drawn.rule : [],
+  )
 }
 
 /**

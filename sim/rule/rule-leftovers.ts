@@ -50,12 +50,7 @@ function isDueBy(rule: Rule, object: ApiObject): boolean {
   return dueMsOf(rule, ruledObject(object)) !== undefined
 }
 
-function isOver(
-  world: World,
-  site: Site,
-  object: ApiObject,
-  rule: Rule,
-): boolean {
+function isOver(world: World, site: Site, object: ApiObject, rule: Rule): boolean {
   const dueMs = dueMsOf(rule, ruledObject(object))
   const waitMs = waitMsOf(rule) + SOON_MS
   if (dueMs === undefined || dueMs + waitMs >= world.time.now()) return false
