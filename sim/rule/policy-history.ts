@@ -112,11 +112,13 @@ export function enforcedRules(world: World, site: Site): readonly Rule[] {
   })
 }
 
-/** Those whose account may delete nothing: what is due by one of them may wait for it. */
+/** Those that are enforced, and whose account may delete nothing: they shield from others. */
 export function powerlessRules(world: World, site: Site): readonly Rule[] {
-  return drawnNow(world, site).flatMap(({ drawn }) =>
-    isPowerless(drawn.account) ? drawn.rule : [],
-  )
+  return drawnNow(world, site).flatMap(({ object, drawn }) => {
+    const enforced = object.metadata.annotations?.[ENFORCE_ANNOTATION]
+    const isEnforced = enforced === ruleDigest(drawn.rule)
+    return isEnforced && isPowerless(drawn.account) ? drawn.rule : []
+  })
 }
 
 /**

@@ -39,7 +39,10 @@ export function ruleLeftovers(world: World, site: Site): readonly RuleLeftover[]
     if (metadata.deletionTimestamp !== undefined || metadata.namespace === TENANT) return []
     if (!isOfLivingOwners(site.server, object)) return []
     const rule = rules.find((each) => isOver(world, site, object, each))
-    if (rule === undefined || powerless.some((each) => isDueBy(each, object))) return []
+    if (rule === undefined) return []
+    // Rules of the config come first.
+    const isOfPolicy = !ordered.includes(rule)
+    if (isOfPolicy && powerless.some((each) => isDueBy(each, object))) return []
     const text = `${object.kind}/${metadata.name} is due by rule ${rule.name}`
     const isElsewhere = rule.elsewhere !== null
     return [{ object: objectOf(object), isStuck: false, text, rule: rule.name, isElsewhere }]
