@@ -6,7 +6,7 @@
  * with a reason. What it publishes comes after the records of the objects, in the same partition
  * and under the same epoch. A cluster is followed only once it is known which objects name owners
  * there. Other rules, or a reader that is outdated, begin a new bridge, which knows nothing. Where
- * no rule imports owners nothing is read.
+ * no rule imports owners, or nothing is exported to this cluster, nothing is read.
  *
  * Not here: what is published (owner-bridge.ts), whether a cluster is followed (other-cluster.ts),
  * which objects name owners (roll-call.ts).
@@ -94,7 +94,7 @@ export class Bridging implements Onlooker {
     this.#deps = deps
     this.#connections = new FollowedTopic({ log, clock, topic: 'control', prefix: CONNECTIONS })
     this.#assignments = new FollowedAssignments(log, codec, clock)
-    this.#begin(importing(rules), true)
+    this.#begin(importing(rules, deps.cluster), true)
   }
 
   /** Of each cluster of which rules import owners. */
@@ -114,7 +114,7 @@ export class Bridging implements Onlooker {
 
   /** The rules of the policy, as they are now. */
   follow(rules: readonly Rule[]): void {
-    const imports = importing(rules)
+    const imports = importing(rules, this.#deps.cluster)
     if (textOf(imports) !== textOf(this.#rules)) this.#begin(imports, false)
   }
 
@@ -217,8 +217,9 @@ export class Bridging implements Onlooker {
   }
 }
 
-function importing(rules: readonly Rule[]): readonly Rule[] {
-  return rules.filter(({ elsewhere }) => elsewhere !== null)
+/** Where nothing is exported to the cluster nothing is imported. */
+function importing(rules: readonly Rule[], cluster: ClusterId): readonly Rule[] {
+  return rules.filter(({ elsewhere }) => elsewhere?.exports.some(({ to }) => to.includes(cluster)))
 }
 
 /** All that a bridge is of. */
