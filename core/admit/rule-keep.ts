@@ -35,9 +35,8 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
   if (indexed.length === 0 && graph.keeping === undefined) return false
   const isLeft = judgement.rule !== null || isLeftToRules(judgement.verdict)
   const isRead = ofKind !== null && isReadFor(object, ofKind)
-  const isCounted = isLeft && isRead && !goesAnyway(graph, judgement)
-  const due = isCounted ? indexed.filter((rule) => isDue(graph, rule, object)) : []
-  const rows = due.flatMap((rule) => rowOf(rule, object) ?? [])
+  const due = isLeft && isRead ? indexed.filter((rule) => isDue(graph, rule, object)) : []
+  const rows = goesAnyway(graph, judgement) ? [] : due.flatMap((rule) => rowOf(rule, object) ?? [])
   const waits = due.flatMap((rule) => waitsOf(step, rule, object))
   return setIndexed(step, object.uid, { rows, waits })
 }
