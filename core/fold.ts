@@ -32,6 +32,7 @@ import type { ClusterId, Uid } from './model/object.ts'
 import { clusterOfHome, objectKey } from './model/partition.ts'
 import type { Todo } from './model/state.ts'
 import { objectDeleted } from './observe/departure.ts'
+import { clusterElsewhere, ownerElsewhere } from './observe/elsewhere.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
 import { objectSeen, touched } from './observe/sighting.ts'
 import {
@@ -276,6 +277,10 @@ function apply(step: Step, event: Event): void {
       return kindGone(step, event)
     case 'Heartbeat':
       return heartbeat(step, event)
+    case 'OwnerElsewhere':
+      return ownerElsewhere(step, event)
+    case 'ClusterElsewhere':
+      return clusterElsewhere(step, event)
     case 'PolicyChanged':
       return policyChanged(step, event)
     case 'Unreadable':

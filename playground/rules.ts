@@ -35,6 +35,7 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     absent: null,
     beside: null,
     unused: null,
+    elsewhere: null,
     annotate: null,
   },
 ]

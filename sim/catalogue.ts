@@ -29,6 +29,7 @@ export const SAFETY: Rows = {
   I39: 'A rule deletes an object only if that object, at just the version that was judged, is due by it, has been for as long as the rule demands, and an order enforces the rule as it decided; two seconds after the order is taken back nothing is sent. Of what becomes due within an hour it deletes no more than its limit. The graph has of each object what rules read of it, and when faults stop, what is due is deleted, unless the graph says what holds it.',
   I40: 'A CleanupPolicy deletes only objects of its own namespace, only by the rights of its own account (a ClusterCleanupPolicy without one: by those of the reaper), and only while it exists there, is not refused, and its annotation enforces the rule that its spec is; five seconds after that ends nothing is sent.',
   I41: 'A rule annotates only what is due by it, in just that version, with the one annotation that it says, and only while an order enforces it as it is; nothing else of the object is another.',
+  I42: 'A rule deletes an object because of an owner in another cluster only where both clusters share that owner, and no sooner than an hour after it was deleted there: not orphaning, nor taken back by a restore, and by the epoch of that cluster that is followed. That cluster was followed for the hour before, and is asked once more before the call.',
   I14: 'Where archiving is on, the object is in the archive before its DELETE takes effect.',
 }
 
@@ -201,6 +202,8 @@ export const EXPECTED: Rows = {
   'unused rule': 'It is deleted once, and was in use at no moment of that time (I39).',
   'keep rule': 'It is deleted once, while as many newer ones of its group stay (I39).',
   'absent rule': 'It is deleted once, while no Node of that name is there (I39).',
+  'elsewhere rule':
+    'It is deleted once, an hour after its owner was deleted in a cluster that shares it (I42).',
   'policy rule': 'It is deleted once, by the rights of the account that the policy names.',
   'policy forbidden': 'It stays, and is tried again after growing waits.',
   rule: 'It is deleted once, at the version that was judged.',
@@ -212,6 +215,17 @@ export const EXPECTED: Rows = {
     'The DELETE names the version that was judged, so the server refuses it; the object is judged anew.',
   'others unread':
     'Unknown is never unused, nor absent: nothing is deleted by these rules meanwhile, and their time begins anew.',
+  'far cut':
+    'What is due by owners there is held, with the reason, and waits an hour anew once it is followed again.',
+  'far cut from one':
+    'A reaper that cannot ask for the owner deletes nothing; where the watcher is, nothing is followed.',
+  'far restored':
+    'What was watched in the epoch before proves nothing: the objects stay, and so does an owner that is there again.',
+  'far replaced':
+    'The lost cluster stays cut off for good, and the one under its name has another identity: nothing is deleted.',
+  'far lineage lost':
+    'What is read again is less, never other: an owner of which nothing is known keeps what names it.',
+  'far unshared': 'What is not shared any more is not due, and the rule is in dry run again.',
   'rule fought':
     'After the second object that was made again the rule deletes no more of that controller.',
   tenant:

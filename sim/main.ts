@@ -9,7 +9,7 @@
  */
 import { parseArgs } from 'node:util'
 import { FAULTS } from './fault/faults.ts'
-import { CONDITIONED_FROM, draw, type SimOptions } from './options.ts'
+import { draw, ELSEWHERE_FROM, type SimOptions } from './options.ts'
 import { runSeeds } from './seeds/crowd.ts'
 import { releaseSeeds } from './seeds/seeds.ts'
 import { shrink } from './seeds/shrink.ts'
@@ -20,7 +20,7 @@ import { stamp } from './trace.ts'
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened
                   without any option those that failed once, and 3,000 others: what a release has to have had
-  --seeds COUNT   many, from --from N (140001; smaller ones have no rules that ask about other objects, those below 130001 no policies of clusters, those below 120001 none at all, those below 110001 no rules, and those below 100000 take longer); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
+  --seeds COUNT   many, from --from N (150001; smaller ones have no rules about owners in other clusters, those below 140001 none that ask about other objects, those below 130001 no policies of clusters, those below 120001 none at all, those below 110001 no rules, and those below 100000 take longer); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
                   of 300 and more every fault must come about
   --processes N   at once (2)
   --trace         print what happens
@@ -54,7 +54,7 @@ else if (values.seeds === undefined && values.from === undefined)
   await many(releaseSeeds(RELEASE_SEEDS), numberOf('processes', 2))
 else
   await many(
-    range(numberOf('from', CONDITIONED_FROM + 1), numberOf('seeds', 20)),
+    range(numberOf('from', ELSEWHERE_FROM + 1), numberOf('seeds', 20)),
     numberOf('processes', 2),
   )
 

@@ -12,6 +12,7 @@ import { policyFor } from '../core/model/policy.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 import { asksOthers, CONDITION_KINDS, conditionedRules } from './rule/drawn-condition.ts'
+import { elsewhereRules } from './rule/drawn-elsewhere.ts'
 import { drawnRules, perhapsAnnotating, withoutStorage } from './rule/drawn-rules.ts'
 
 /** `embedded`: all in one process, as `kinfold up`. `apart`: a process for each service, or two. */
@@ -104,8 +105,15 @@ export const CONDITIONED_FROM = 140_000
 const RULED_LATER = 0.4
 /** From here on some rules annotate. */
 export const ANNOTATED_FROM = 140_000
+/**
+ * From here on a quarter of the worlds, which is three fifths of those with several clusters, have
+ * rules about owners in other clusters, half of them no other rules.
+ */
+export const ELSEWHERE_FROM = 150_000
+const ELSEWHERE = 0.6
 /** Of the rules that a world has. */
 const ENFORCED = 0.8
+const ENFORCED_ELSEWHERE = 0.9
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
 const BURSTS = 30
 /**
@@ -134,7 +142,7 @@ export function draw(seed: number, drawable: readonly Drawable[]): SimOptions {
     ...{ seed, clusters, partitions, shape, safetyMs },
     ...{ watchers: two(), graphs: two(), reapers: two(), standbys: chance.below(2) },
     isReapingShared: chance.next() < 0.6,
-    ...ruled(seed, budgeted(seed, policy(chance))),
+    ...withElsewhere(seed, clusters, ruled(seed, budgeted(seed, policy(chance)))),
     kinds: served,
     archive: ofOwn(seed, 'archive').pick(['off', 'off', 'off', 'on', 'secrets'] as const),
     watcher: watcherConfig(chance, clusters * (partitions + 2)),
@@ -190,6 +198,22 @@ function ruled(seed: number, drawn: Policy): Pick<SimOptions, 'policy' | 'enforc
   const rules = isLater ? [...own, ...conditionedRules(ofOwn(seed, 'conditions'))] : own
   const enforced = rules.filter(() => chance.next() < ENFORCED).map(({ name }) => name)
   return { policy: { ...drawn, rules }, enforced }
+}
+
+function withElsewhere(
+  seed: number,
+  clusters: number,
+  drawn: Pick<SimOptions, 'policy' | 'enforced'>,
+): typeof drawn {
+  const chance = ofOwn(seed, 'elsewhere')
+  if (seed <= ELSEWHERE_FROM || clusters < 2 || chance.next() >= ELSEWHERE) return drawn
+  const others = chance.next() < 0.5 ? [] : drawn.policy.rules
+  const rules = elsewhereRules(chance, clusters)
+  const enforced = rules.filter(() => chance.next() < ENFORCED_ELSEWHERE).map(({ name }) => name)
+  return {
+    policy: { ...drawn.policy, rules: [...others, ...rules] },
+    enforced: [...drawn.enforced, ...enforced],
+  }
 }
 
 /** Drawing it changes no other draw. */

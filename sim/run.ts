@@ -11,6 +11,8 @@ import { type Begun, beginFault } from './fault/faults.ts'
 import { letGoOfAll } from './fault/life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
 import { asksOthers, Others } from './rule/drawn-condition.ts'
+import { AcrossUsers } from './rule/drawn-elsewhere.ts'
+import { noteCalm } from './rule/elsewhere-law.ts'
 import { beginLooking } from './rule/person.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
@@ -23,6 +25,10 @@ const MINUTE = 60_000
 const PATIENCE_MS = 90 * MINUTE
 /** Objects left after that may be held. */
 const HELD_MS = 12 * MINUTE
+/** The same with owners in other clusters: what names them waits an hour, or once more. */
+const ACROSS_MS = [80 * MINUTE, 150 * MINUTE] as const
+/** From then on what is deleted is watched. */
+const CALM_MS = 6 * MINUTE
 const RELIST_MS = 75 * MINUTE
 const LOOK_MS = 10_000
 /** After that, persons see the objects that are still held. */
@@ -50,8 +56,9 @@ export interface Run {
 export async function run(options: SimOptions, print?: (line: string) => void): Promise<Run> {
   const world = new WholeWorld(options, CHECKERS, print)
   const users = world.sites.map((site) => new Users(world, site))
-  await live(world, users)
-  const wrongs = world.wrongs.length > 0 ? [] : await heal(world, users)
+  const across = acrossOf(world)
+  await live(world, users, across)
+  const wrongs = world.wrongs.length > 0 ? [] : await heal(world, users, across)
   for (const each of wrongs) world.wrong(each)
   await world.stop()
   return {
@@ -68,7 +75,11 @@ export async function run(options: SimOptions, print?: (line: string) => void): 
  * Faults begin and end, and users act, each at its time; faults that begin with the world begin
  * before any process runs.
  */
-async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
+async function live(
+  world: WholeWorld,
+  users: readonly Users[],
+  across: readonly AcrossUsers[],
+): Promise<void> {
   const { options, time } = world
   const begun = new Set<Begun>()
   world.isTroubled = true
@@ -79,6 +90,7 @@ async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   world.start()
   beginLooking(world)
   beginOthers(world)
+  for (const each of across) beginAcross(world, each)
   for (const { atMs, acts, lastsMs } of options.bursts) {
     const chosen = world.chance.below(users.length)
     for (let act = 0; act < acts; act++)
@@ -107,6 +119,28 @@ function beginOthers(world: WholeWorld): void {
     others.begin()
     time.at(others.nextMs(), act)
   }
+}
+
+/** By rule, who makes owners and dependents for it. */
+function acrossOf(world: WholeWorld): readonly AcrossUsers[] {
+  const { sites, options } = world
+  return options.policy.rules.flatMap((rule, index) => {
+    const { elsewhere } = rule
+    if (elsewhere === null) return []
+    return new AcrossUsers(sites, rule, elsewhere, seeded(options.seed * 32 + 16 + index))
+  })
+}
+
+/** They act while there are faults. */
+function beginAcross(world: WholeWorld, users: AcrossUsers): void {
+  const { time } = world
+  const act = (): void => {
+    if (!world.isTroubled) return
+    users.act()
+    time.at(time.monotonicMs() + users.nextMs(time.monotonicMs()), act)
+  }
+  time.at(MINUTE, () => users.begin())
+  time.at(2 * MINUTE, act)
 }
 
 function begin(
@@ -143,16 +177,39 @@ async function leftAfter(world: WholeWorld, waitedMs: number): Promise<readonly 
   return waitedMs < HELD_MS ? ['not looked at yet'] : await world.unexplained()
 }
 
-async function heal(world: WholeWorld, users: readonly Users[]): Promise<readonly string[]> {
+/**
+ * A cluster may be restored, and its watches still be connected to what was there before: here all
+ * begin anew, and what is deleted from then on is watched.
+ */
+function beginCalm(world: WholeWorld, across: readonly AcrossUsers[]): void {
+  const { time, network, names } = world
+  for (const name of names) network.cut(name)
+  noteCalm(world)
+  const now = time.monotonicMs()
+  for (const users of across) {
+    time.at(now + MINUTE, () => users.begin())
+    time.at(now + CALM_MS, () => users.deleteOwners())
+  }
+}
+
+async function heal(
+  world: WholeWorld,
+  users: readonly Users[],
+  across: readonly AcrossUsers[],
+): Promise<readonly string[]> {
   const { time } = world
   world.trace.note('heal', 'everything heals')
+  const isAcross = across.length > 0 && world.isEnforcing
+  if (isAcross) beginCalm(world, across)
+  const [leastMs, mostMs] = isAcross ? ACROSS_MS : [0, PATIENCE_MS]
   let left: readonly string[] = ['nothing was looked at']
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS && left.length > 0; waitedMs += LOOK_MS) {
+  for (let waitedMs = 0; waitedMs < mostMs && left.length > 0; waitedMs += LOOK_MS) {
     for (const each of users) each.releaseAll()
     if (waitedMs === SAID_AGAIN_MS && world.hasLostWords) await letGoOfAll(world)
     await time.advance(LOOK_MS)
     if (world.wrongs.length > 0) return []
     left = await leftAfter(world, waitedMs)
+    if (waitedMs < leastMs) left = ['owners elsewhere were not deleted long enough ago']
     if (!world.isEnforcing && waitedMs > 5 * MINUTE) left = []
   }
   if (left.length > 0) return left

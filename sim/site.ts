@@ -49,6 +49,8 @@ interface Write {
 const HISTORY_LIMIT = 400
 /** Seldom enough to cost little, often enough for a watch to count as alive. */
 const BOOKMARK_MS = 120_000
+/** From the seed of a cluster to that of its replacement. */
+const REPLACED = 104_729
 const NOBODY: AbortSignal = AbortSignal.abort()
 
 /**
@@ -61,7 +63,7 @@ const LATER: ReadonlySet<string> = new Set([
 
 export class Site {
   readonly name: string
-  readonly #seed: number
+  #seed: number
   readonly #time: Clock
   readonly #observer: SiteObserver
   readonly #serves: (kind: Kind) => boolean
@@ -182,6 +184,16 @@ export class Site {
     this.#replayedMs = undefined
     this.#acting = undefined
     this.#begin(++this.#streams)
+  }
+
+  /** Another cluster under its name, with nothing in it: another identity, and no uid of before. */
+  replace(): void {
+    this.#journal.length = 0
+    this.#seed += REPLACED
+    this.#chance = seeded(this.#seed)
+    this.#stream = 0
+    this.#streams = 0
+    this.#server = this.#newServer()
   }
 
   /**

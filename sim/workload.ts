@@ -53,6 +53,11 @@ export class Users {
     this.#world = world
     this.#chance = world.chance
     this.site = site
+    this.settle()
+  }
+
+  /** Also in a cluster that replaced theirs. */
+  settle(): void {
     for (const name of NAMESPACES) this.#makeNamespace(name)
   }
 

@@ -33,7 +33,9 @@ import type { SimOptions } from './options.ts'
 import { leftoversOf } from './oracle.ts'
 import { startProcess } from './process.ts'
 import { noteOthers } from './rule/condition-law.ts'
+import { withUids } from './rule/drawn-elsewhere.ts'
 import { Marks } from './rule/drawn-rules.ts'
+import { noteCalm, noteElsewhere } from './rule/elsewhere-law.ts'
 import { notePolicy } from './rule/policy-history.ts'
 import { ruleLeftovers } from './rule/rule-leftovers.ts'
 import { type Acting, Site } from './site.ts'
@@ -94,9 +96,7 @@ export class WholeWorld implements World {
 
   constructor(options: SimOptions, checkers: readonly Checker[], print?: (line: string) => void) {
     const { seed, clusters, kinds, partitions, standbys, isReapingShared } = options
-    this.options = options
     this.#checkers = checkers
-    this.policy = options.policy
     this.trace = new Trace(() => this.time.monotonicMs(), print)
     this.chance = seeded(seed)
     const isRuled = options.policy.rules.length > 0
@@ -110,6 +110,9 @@ export class WholeWorld implements World {
           this.#see(...seen),
         ),
     )
+    const rules = options.policy.rules.map((rule) => withUids(rule, this.sites))
+    this.policy = { ...options.policy, rules }
+    this.options = { ...options, policy: this.policy }
     this.network = new Network(this.time, seeded(seed ^ 0x3e7), this.sites, {
       onRequest: (passage) => this.#requested(passage),
       beforeEffect: (site, request) => {
@@ -215,6 +218,7 @@ export class WholeWorld implements World {
       // No mode holds anything while all of them enforce, and no rule that an order enforces is in
       // dry run.
       if (by === 'rule' && because.includes('dry run')) return !('rule' in each)
+      if ('isElsewhere' in each && each.isElsewhere && isUnfollowed(by, because)) return false
       return by !== undefined && !(by === 'mode' && this.isEnforcing)
     }
     for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)
@@ -243,6 +247,7 @@ export class WholeWorld implements World {
   }
 
   startProcess(slot: Slot, incarnation: Incarnation): Process {
+    if (!this.isTroubled) noteCalm(this)
     return startProcess(this, slot, incarnation)
   }
 
@@ -324,6 +329,7 @@ export class WholeWorld implements World {
     truth.see(effect, acting)
     notePolicy(this, site, effect)
     noteOthers(this, site, effect)
+    noteElsewhere(this, site, effect, truth)
     if (effect.before === null) this.homes.set(effect.after?.metadata.uid ?? '', site.name)
     if (acting === undefined && !site.isReplaying) this.#userDid(site, effect)
     if (acting === undefined || site.isReplaying || !isAskedFor(effect, acting)) return
@@ -340,6 +346,11 @@ export class WholeWorld implements World {
     if (request.method === 'DELETE') this.reaped.push(`${before?.kind}/${before?.metadata.name}`)
     for (const each of this.afterEffects) each(site, effect)
   }
+}
+
+/** Nothing is cut off any more, and all have waited: neither holds what is to be deleted. */
+function isUnfollowed(by: string | undefined, because: string): boolean {
+  return by === 'hold' || (by === 'rule' && because.includes('asks for owners in cluster'))
 }
 
 function said({ references }: OracleObject, node: Node | undefined): string {

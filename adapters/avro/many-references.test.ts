@@ -140,5 +140,7 @@ function claimsOf({ namespace, ownerReferences }: ObjectMeta): readonly OwnerCla
     ...{ group: apiVersion.split('/')[1] === undefined ? '' : (apiVersion.split('/')[0] ?? '') },
     ...{ kind, namespace, name, uid, version: 'v'.repeat(63), resource: 'r'.repeat(63) },
     claim: 'absent',
+    cluster: '',
+    clusterEpoch: 0,
   }))
 }

@@ -22,7 +22,7 @@ import type {
   RulePolicy,
   Target,
 } from '../../core/model/command.ts'
-import type { OwnerAbsent } from '../../core/model/event.ts'
+import type { ClusterElsewhere, ElsewhereState, OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
   Admission,
@@ -52,6 +52,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
 import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
+import type { OwnerExport, RuleElsewhere } from '../../core/model/rule/elsewhere.ts'
 import type { PolicyContent } from '../../core/model/rule/policy-content.ts'
 import type {
   EnforcedRule,
@@ -72,6 +73,7 @@ import type {
 import type {
   CheckedList,
   DefinitionSpan,
+  ElsewhereFact,
   FollowedUse,
   FormerProtection,
   HeldNamespace,
@@ -91,6 +93,7 @@ import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
   AddedChunk,
   ChunkName,
+  Departure,
   KnownDeletion,
   KnownHold,
   KnownObject,
@@ -274,8 +277,20 @@ const rule = record<Rule>({
       ),
     }),
   ),
+  elsewhere: maybe(
+    record<RuleElsewhere>({
+      ...{ cluster: text, kinds: list(record(groupKind)), namespaces: list(text) },
+      exports: list(
+        record<OwnerExport>({
+          ...{ kinds: list(record(groupKind)), namespaces: list(text), to: list(text) },
+        }),
+      ),
+    }),
+  ),
   annotate: maybe(annotation),
 })
+const elsewhereState = word<ElsewhereState>({ there: 1, deleted: 1, orphaned: 1, unknown: 1 })
+const following = word<ClusterElsewhere['state']>({ followed: 1, 'cut-off': 1 })
 const policyContent = record<PolicyContent>({ rule: maybe(rule), problem: text, account: text })
 const object = record<ObjectMeta>({
   ...place,
@@ -340,7 +355,13 @@ const claims = list(
     uid: text,
     version: text,
     resource: text,
-    claim: word<OwnerClaim['claim']>({ absent: 1, waiting: 1, orphaning: 1, beside: 1 }),
+    claim: word<OwnerClaim['claim']>({
+      absent: 1,
+      waiting: 1,
+      orphaning: 1,
+      ...{ beside: 1, 'gone-elsewhere': 1 },
+    }),
+    ...{ cluster: text, clusterEpoch: number },
   }),
 )
 const commandRule = record<CommandRule>({
@@ -687,6 +708,13 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     position: offset,
     at: number,
     moreOwners: number,
+    resource: text,
+    departure: maybe(
+      record<Departure>({
+        evidence: word<Departure['evidence']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
+        ...{ isWatched: truth, isOrphaning: truth, clusterEpoch: number },
+      }),
+    ),
   },
   History: {
     ...place,
@@ -983,6 +1011,29 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   UserRow: { since: number },
   Keeping: { count: number, lostAt: offset },
+  OwnerElsewhere: {
+    ...{ cluster: text, epoch: number, ownerCluster: text, ownerEpoch: number },
+    ...{ place: coordinates, uid: text, version: text, resource: text },
+    ...{ state: elsewhereState, position: offset },
+  },
+  ClusterElsewhere: {
+    ...{ cluster: text, epoch: number, ownerCluster: text, ownerEpoch: number },
+    ...{ state: following, because: text },
+  },
+  Elsewhere: {
+    namers: number,
+    fact: maybe(
+      record<ElsewhereFact>({
+        ...{ state: elsewhereState, since: number, ownerEpoch: number, position: offset },
+        ...{ place: coordinates, version: text, resource: text },
+      }),
+    ),
+  },
+  ElsewhereCluster: {
+    ...{ state: following, because: text, epoch: number, ownerEpoch: number },
+    ...{ since: number, heardAt: number, position: offset },
+  },
+  ElsewhereNamespace: { namers: number },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

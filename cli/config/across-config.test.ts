@@ -2,7 +2,7 @@
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_MARKS } from '../../ports/record/manager-mark.ts'
-import { marksOf } from './across-config.ts'
+import { marksOf, sharesOf } from './across-config.ts'
 
 test('left out, or empty, it reads no mark', () => {
   deepEqual(marksOf(undefined, 'f'), NO_MARKS)
@@ -21,7 +21,7 @@ test('tools are read once each, whatever their order', () => {
 })
 
 const WRONG = [
-  [['argo'], /f: expected a mapping with marks, argoInstanceLabel/],
+  [['argo'], /f: expected a mapping with marks, argoInstanceLabel, aliases, exports/],
   [{ mark: ['argo'] }, /unknown key mark/],
   [{ marks: ['argocd'] }, /f\.marks: "argocd" is none of argo, flux/],
   [{ marks: ['helm'], argoInstanceLabel: 'a' }, /add argo to marks/],
@@ -33,3 +33,21 @@ for (const [section, sentence] of WRONG) {
     throws(() => marksOf(section, 'f'), sentence)
   })
 }
+
+test('clusters export nothing unless it says so, and are uids once it is read', () => {
+  const [north, south] = ['a', 'b'].map((each) => {
+    return `${each.repeat(8)}-0000-4000-8000-${each.repeat(12)}`
+  })
+  deepEqual(sharesOf(undefined, 'f').exports, [])
+  deepEqual(sharesOf({ marks: ['helm'] }, 'f').exports, [])
+  const given = {
+    cluster: 'north',
+    kinds: ['Widget.example.com'],
+    namespaces: ['a'],
+    to: ['south'],
+  }
+  const { exports } = sharesOf({ aliases: { north, south }, exports: [given] }, 'f')
+  const kinds = [{ group: 'example.com', kind: 'Widget' }]
+  deepEqual(exports, [{ cluster: north, kinds, namespaces: ['a'], to: [south] }])
+  throws(() => sharesOf({ exports: [given] }, 'f'), /f\.exports\[0\]\.cluster: "north" is neither/)
+})

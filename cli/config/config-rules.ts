@@ -9,8 +9,14 @@
 import { compileOnDemand } from '../../adapters/cel/on-demand.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { rulesOf } from '../../ports/rule/rule-config.ts'
+import { type AcrossSettings, NO_ACROSS } from '../../ports/rule/rule-elsewhere.ts'
 import { orExit } from './setting.ts'
 
-export function configRules(section: unknown, from: string): readonly Rule[] {
-  return orExit(() => rulesOf(section, from, compileOnDemand))
+/** `across`: what clusters export to each other. */
+export function configRules(
+  section: unknown,
+  from: string,
+  across: AcrossSettings = NO_ACROSS,
+): readonly Rule[] {
+  return orExit(() => rulesOf(section, from, compileOnDemand, across))
 }

@@ -16,7 +16,7 @@ import type { Level, LogFormat } from '../../runtime/logger.ts'
 import { DEFAULT_RETENTION, type RetentionConfig } from '../../services/graph/fold/retention.ts'
 import type { LockWanted } from '../../services/reaper/lock.ts'
 import { nameOf } from '../print/kind-name.ts'
-import { marksOf } from './across-config.ts'
+import { marksOf, sharesOf } from './across-config.ts'
 import { type ArchiveConfig, type ArchiveFlags, archiveConfig } from './archive-config.ts'
 import { readConfigFile } from './config-file.ts'
 import { configRules } from './config-rules.ts'
@@ -201,6 +201,7 @@ export function upConfigOf(
     ...kindSelection(pick('kinds', flags.kinds)),
     ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
   }
+  const across = `${flags.config}: across`
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
@@ -211,9 +212,9 @@ export function upConfigOf(
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
-    rules: configRules(file['rules'], `${flags.config}: rules`),
+    rules: configRules(file['rules'], `${flags.config}: rules`, sharesOf(file['across'], across)),
     mayRemove: mayRemoveOf(file['finalizers'], `${flags.config}: finalizers`),
-    marks: marksOf(file['across'], `${flags.config}: across`),
+    marks: marksOf(file['across'], across),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
     ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),

@@ -26,7 +26,7 @@ const NOT_HERE = [
 const NOT_REACHED: WatcherStatus = {
   ...{ clusterId: null, name: '', epoch: 0, clusterEpoch: 0, connected: false },
   ...{ reason: '', lease: 'kinfold-watcher', isLeading: false, standbyOf: null },
-  ...{ kinds: [], unwatched: [], counters: noCounters() },
+  ...{ kinds: [], unwatched: [], elsewhere: [], counters: noCounters() },
 }
 
 test('what is served is documented, and what is documented is served', async (t) => {

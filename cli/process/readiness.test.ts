@@ -24,7 +24,7 @@ import {
 const WAITING: WatcherStatus = {
   ...{ clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, connected: false },
   ...{ reason: '', lease: 'kinfold-watcher', isLeading: false, standbyOf: null },
-  ...{ kinds: [], unwatched: [], counters: noCounters() },
+  ...{ kinds: [], unwatched: [], elsewhere: [], counters: noCounters() },
 }
 const checks = (more: Partial<WatcherStatus>) =>
   checksOfWatcher({ status: () => ({ ...WAITING, ...more }) })

@@ -16,7 +16,7 @@ const WATCHER = { clusterId: 'c', name: 'north', epoch: 0, clusterEpoch: 0, conn
 function watcher(...kinds: readonly Kind[]): { readonly status: () => WatcherStatus } {
   const counters = noCounters()
   const lease = { lease: '', isLeading: false, standbyOf: null, reason: '' }
-  return { status: () => ({ ...WATCHER, ...lease, kinds, unwatched: [], counters }) }
+  return { status: () => ({ ...WATCHER, ...lease, kinds, unwatched: [], elsewhere: [], counters }) }
 }
 
 type Partition = ReturnType<Graph['status']>[number]

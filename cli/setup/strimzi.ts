@@ -44,7 +44,10 @@ const EVERY: readonly KafkaRight[] = [
 export const KAFKA_RIGHTS: Readonly<Record<KafkaService, readonly KafkaRight[]>> = {
   watcher: [
     ...EVERY,
-    topic('events', 'Write'),
+    // It reads events, lineage and the changelog of clusters that owners are imported from.
+    topic('events', 'Read', 'Write'),
+    topic('lineage', 'Read'),
+    topic('changelog', 'Read'),
     topic('orders', 'Read'),
     topic('control', 'Read', 'Write'),
     topic('watermarks', 'Read', 'Write'),

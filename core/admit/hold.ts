@@ -9,6 +9,7 @@
  * Not here: what is protected (protection.ts), what users direct while Kinfold runs (directive.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
+import { goneElsewhereSince } from '../judge/elsewhere.ts'
 import { waitMsOf } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { HeldBy, Hold, Node, Ruling, Turn } from '../model/node.ts'
@@ -58,7 +59,7 @@ export interface Held {
 }
 
 export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
-  const since = isOtherRule(node, going) ? going.time : sinceOf(node, going)
+  const since = isOtherRule(node, going) ? going.time : sinceOf(facts, node, going)
   const { holds } = facts.policy.policy
   const counted = countedAs(facts, going)
   const holdMs = going.rule === null ? holdMsOf(holds, going.effect, counted) : waitMsOf(going.rule)
@@ -210,11 +211,12 @@ function holdMsOf(
 
 /**
  * An owner that was created and deleted again in between restarts the wait, though nothing was
- * judged meanwhile.
+ * judged meanwhile; in another cluster, too.
  */
-function sinceOf(node: Node, { stands, time }: Going): number {
+function sinceOf(facts: ClusterFacts, node: Node, { stands, time, rule }: Going): number {
   const hasWaited = stands.length > 0 && stands.every((stand) => waitedWith(node, stand) !== null)
-  let since = node.hold?.since ?? (hasWaited ? 0 : time)
+  const held = node.hold?.since ?? (hasWaited ? 0 : time)
+  let since = rule === null ? held : Math.max(held, goneElsewhereSince(facts, rule, node.object))
   for (const stand of stands) {
     const begun = waitedWith(node, stand) ?? stand.proof?.at ?? 0
     if (begun > since) since = begun

@@ -15,6 +15,7 @@ import { freeTurnsOf, ruleTurnOf } from '../graph/rule/rule-turn.ts'
 import { ANY_KIND, waitFor } from '../graph/wait.ts'
 import { byNamespace, isTenant, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
 import { unsureBecause } from '../judge/condition.ts'
+import { unsureOfElsewhere } from '../judge/elsewhere.ts'
 import { NAMESPACES_COUNTED } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
@@ -59,11 +60,14 @@ export function heldByRule(
   until: number | null,
 ): RuleHindrance | null {
   const now = facts.state?.now ?? 0
+  const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
+  // The time that it waits begins anew once that cluster is followed again.
+  const unfollowed = unsureOfElsewhere(facts, rule)
+  if (unfollowed !== '') return held(unfollowed)
   if (until !== null && now < until) {
     const because = `held until ${timeText(until)} (rule ${rule.name})`
     return { by: 'hold', because, until }
   }
-  const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
   const report = reportsBecause(rule.match)
   if (report !== '') return held(`rule ${rule.name} only reports (${report})`)
   const untrusted = untrustedPolicy(facts, rule)

@@ -16,6 +16,7 @@ import { nameKind } from '../graph/rule/name-index.ts'
 import { waitFor } from '../graph/wait.ts'
 import { namedBy } from '../judge/beside.ts'
 import { unsureBecause } from '../judge/condition.ts'
+import { waitsForElsewhere } from '../judge/elsewhere.ts'
 import { caughtUpAt, isMovingBack, rowOf } from '../judge/keep.ts'
 import { dueWith } from '../judge/rule.ts'
 import { silenceClearedAt, waitsForUse } from '../judge/unused.ts'
@@ -34,9 +35,8 @@ export function countKept(step: Step, { object }: Node, judgement: Judgement): b
   if (indexed.length === 0 && graph.keeping === undefined) return false
   const isLeft = judgement.rule !== null || isLeftToRules(judgement.verdict)
   const isRead = ofKind !== null && isReadFor(object, ofKind)
-  const isCounted = isLeft && isRead && !goesAnyway(graph, judgement)
-  const due = isCounted ? indexed.filter((rule) => isDue(graph, rule, object)) : []
-  const rows = due.flatMap((rule) => rowOf(rule, object) ?? [])
+  const due = isLeft && isRead ? indexed.filter((rule) => isDue(graph, rule, object)) : []
+  const rows = goesAnyway(graph, judgement) ? [] : due.flatMap((rule) => rowOf(rule, object) ?? [])
   const waits = due.flatMap((rule) => waitsOf(step, rule, object))
   return setIndexed(step, object.uid, { rows, waits })
 }
@@ -62,6 +62,7 @@ function isDue(facts: ClusterFacts, rule: Rule, object: ObjectMeta): boolean {
  */
 function waitsOf({ graph }: Step, rule: Rule, object: ObjectMeta): readonly GroupKind[] {
   if (rule.unused !== null) return waitsForUse(graph, rule, object)
+  if (rule.elsewhere !== null) return waitsForElsewhere(object)
   const named = namedBy(rule, object)
   if (named === null) return []
   const { group, kind } = named

@@ -9,7 +9,7 @@
  */
 import type { SetHash } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
-import type { Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import type {
@@ -19,6 +19,8 @@ import type {
   Count,
   DefinitionSpan,
   Directives,
+  Elsewhere,
+  ElsewhereCluster,
   FirstApproval,
   Gets,
   HeldNode,
@@ -65,6 +67,9 @@ import {
   DIRECTIVES_KEY,
   definitionKey,
   dueKey,
+  elsewhereClusterKey,
+  elsewhereKey,
+  elsewhereNamespaceKey,
   endingKey,
   getsKey,
   heldKey,
@@ -261,6 +266,19 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setUser(place: Coordinates, uid: Uid, row: UserRow | null): void {
     this.#put(userKey(this.cluster, place, uid), row)
+  }
+
+  setElsewhere(owner: ClusterId, uid: Uid, elsewhere: Elsewhere | null): void {
+    this.#put(elsewhereKey(this.cluster, owner, uid), elsewhere)
+  }
+
+  setElsewhereCluster(owner: ClusterId, known: ElsewhereCluster): void {
+    this.#put(elsewhereClusterKey(this.cluster, owner), known)
+  }
+
+  setElsewhereNamers(namespace: string, namers: number): void {
+    const key = elsewhereNamespaceKey(this.cluster, namespace)
+    this.#put(key, namers === 0 ? null : { type: 'ElsewhereNamespace', namers })
   }
 
   setKeeping(keeping: Keeping | null): void {

@@ -26,6 +26,8 @@ import type {
   Count,
   DefinitionSpan,
   Directives,
+  Elsewhere,
+  ElsewhereCluster,
   FirstApproval,
   Gets,
   HeldNode,
@@ -66,6 +68,9 @@ import {
   clusterRulesKey,
   countKey,
   definitionKey,
+  elsewhereClusterKey,
+  elsewhereKey,
+  elsewhereNamespaceKey,
   endingKey,
   getsKey,
   heldKey,
@@ -179,6 +184,12 @@ export interface ClusterFacts {
   uses(uid: Uid): Uses | undefined
   usage(place: Coordinates): Usage | undefined
   user(place: Coordinates, uid: Uid): UserRow | undefined
+  /** An owner in another cluster; undefined where no object names it. */
+  elsewhere(owner: ClusterId, uid: Uid): Elsewhere | undefined
+  /** How the cluster of such owners is followed; undefined where it never was. */
+  elsewhereCluster(owner: ClusterId): ElsewhereCluster | undefined
+  /** How many objects of a namespace name owners in other clusters. */
+  elsewhereNamers(namespace: string): number
   /** Undefined where no object is in any. */
   readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
@@ -383,6 +394,19 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   user(place: Coordinates, uid: Uid): UserRow | undefined {
     return typed(this.reader.get(userKey(this.cluster, place, uid)), 'UserRow')
+  }
+
+  elsewhere(owner: ClusterId, uid: Uid): Elsewhere | undefined {
+    return typed(this.reader.get(elsewhereKey(this.cluster, owner, uid)), 'Elsewhere')
+  }
+
+  elsewhereCluster(owner: ClusterId): ElsewhereCluster | undefined {
+    return typed(this.reader.get(elsewhereClusterKey(this.cluster, owner)), 'ElsewhereCluster')
+  }
+
+  elsewhereNamers(namespace: string): number {
+    const key = elsewhereNamespaceKey(this.cluster, namespace)
+    return typed(this.reader.get(key), 'ElsewhereNamespace')?.namers ?? 0
   }
 
   get keeping(): Keeping | undefined {

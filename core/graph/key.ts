@@ -289,6 +289,20 @@ export function userKey(cluster: ClusterId, at: Coordinates, user: Uid): string 
   return usersPrefix(cluster, at) + part(user)
 }
 
+/** An owner in another cluster that objects name. */
+export function elsewhereKey(cluster: ClusterId, owner: ClusterId, uid: Uid): string {
+  return `elsewhere/${clusterPart('', cluster)}/${part(owner)}/${part(uid)}`
+}
+
+/** The cluster of such owners. */
+export function elsewhereClusterKey(cluster: ClusterId, owner: ClusterId): string {
+  return `elsewherecluster/${clusterPart('', cluster)}/${part(owner)}`
+}
+
+export function elsewhereNamespaceKey(cluster: ClusterId, namespace: string): string {
+  return `elsewherenamespace/${clusterPart('', cluster)}/${part(namespace)}`
+}
+
 export function keepingKey(cluster: ClusterId): string {
   return `keeping/${clusterPart('', cluster)}`
 }

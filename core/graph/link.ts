@@ -17,6 +17,7 @@ import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
 import { subjectOf } from './row.ts'
+import { noteElsewhere } from './rule/elsewhere-index.ts'
 import { noteNamed } from './rule/name-index.ts'
 import { noteRuleTurn } from './rule/rule-turn.ts'
 import { noteUses } from './rule/use-index.ts'
@@ -46,6 +47,7 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
 export function putNode(step: Step, before: Node | null, after: Node): void {
   step.graph.setNode(after.object.uid, after)
   noteNamed(step, before, after)
+  noteElsewhere(step, before, after)
   noteUses(step, before, after)
   noteHeld(step, before, after)
   noteRuleTurn(step, before, after)
@@ -55,6 +57,7 @@ export function putNode(step: Step, before: Node | null, after: Node): void {
 export function removeNode(step: Step, node: Node): void {
   step.graph.setNode(node.object.uid, null)
   noteNamed(step, node, null)
+  noteElsewhere(step, node, null)
   const { uid } = node.object
   if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
   noteUses(step, node, null)

@@ -129,6 +129,13 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   UserRow: { ...INDEX, name: 'user', key: ['cluster', 'place', 'uid'], page: 2 },
   Keeping: { ...FEW, name: 'keeping', key: ['cluster'], hasFormer: false },
   PolicyRule: { ...FEW, name: 'policyrule', key: ['cluster', 'uid'] },
+  Elsewhere: { ...FACT, name: 'elsewhere', key: ['cluster', 'owner', 'uid'] },
+  // Its time moves each minute; a moment has that of later.
+  ElsewhereCluster: {
+    ...{ ...FEW, name: 'elsewherecluster', key: ['cluster', 'owner'] },
+    formerFields: ['state', 'because', 'epoch', 'ownerEpoch', 'since'],
+  },
+  ElsewhereNamespace: { ...COUNTER, name: 'elsewherenamespace', key: ['cluster', 'namespace'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

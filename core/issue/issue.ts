@@ -16,6 +16,7 @@ import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import { policyWith } from '../graph/rule/cluster-rules.ts'
 import { namedBy, otherOf } from '../judge/beside.ts'
+import { elsewhereOf } from '../judge/elsewhere.ts'
 import { hasAnnotation } from '../judge/rule.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
@@ -173,8 +174,8 @@ function commandFor(
   const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
-      const beside = rule === null ? [] : besideClaim(step, rule, object)
-      const owners = [...stands.flatMap((stand) => claimOf(step, stand)), ...beside]
+      const others = rule === null ? [] : claimsOfRule(step, rule, object)
+      const owners = [...stands.flatMap((stand) => claimOf(step, stand)), ...others]
       const { finalizers } = object
       const decidedAt = decidedUpTo(step, stands)
       return {
@@ -186,7 +187,7 @@ function commandFor(
         listDigest: null,
         finalizers,
         owners,
-        freshness: beside.length > 0 ? 'recheck' : freshnessOf(verdict.evidence, stands, isStale),
+        freshness: others.length > 0 ? 'recheck' : freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
         rule: rule === null ? null : commandRule(step, rule),
@@ -194,7 +195,7 @@ function commandFor(
     }
     case 'annotate': {
       invariant(rule !== null, 'an annotation without a rule')
-      const owners = besideClaim(step, rule, object)
+      const owners = claimsOfRule(step, rule, object)
       return {
         ...base,
         type: 'AnnotateObject',
@@ -350,8 +351,15 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
       version: servedVersion(kind, versionOf(reference.apiVersion)),
       resource: kind.resource,
       claim,
+      cluster: '',
+      clusterEpoch: 0,
     },
   ]
+}
+
+/** What a rule says of other objects. */
+function claimsOfRule(step: Step, rule: Rule, object: ObjectMeta): readonly OwnerClaim[] {
+  return [...besideClaim(step, rule, object), ...elsewhereClaim(step, rule, object)]
 }
 
 /**
@@ -364,10 +372,21 @@ function besideClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
   if (named === null) return []
   invariant(kind !== undefined, 'a rule found absent what is of no known kind')
   const at = { ...named, version: servedVersion(kind, ''), resource: kind.resource }
-  if (rule.beside === null) return [{ ...at, uid: '', claim: 'absent' }]
+  if (rule.beside === null)
+    return [{ ...at, uid: '', claim: 'absent', cluster: '', clusterEpoch: 0 }]
   const other = otherOf(step.graph, rule, object)
   invariant(other !== undefined, 'a rule read the fields of what is not known')
-  return [{ ...at, uid: other.object.uid, claim: 'beside' }]
+  return [{ ...at, uid: other.object.uid, claim: 'beside', cluster: '', clusterEpoch: 0 }]
+}
+
+/** An owner in another cluster is asked for there, under the uid that the object names. */
+function elsewhereClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
+  if (rule.elsewhere === null) return []
+  const status = elsewhereOf(step.graph, rule, object)
+  invariant(status?.type === 'deleted', 'a rule found an owner deleted that is not known to be')
+  const { cluster, ...named } = status.owner
+  const { version, resource, ownerEpoch: clusterEpoch } = status.fact
+  return [{ ...named, version, resource, claim: 'gone-elsewhere', cluster, clusterEpoch }]
 }
 
 /** What a live GET of the owner can confirm or refute. */

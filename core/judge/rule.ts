@@ -33,6 +33,7 @@ import {
 import { durationOf, timeOf, timeText } from '../model/text.ts'
 import { namedBy } from './beside.ts'
 import { isMet } from './condition.ts'
+import { goneElsewhereText } from './elsewhere.ts'
 import { readTree } from './expression/read-tree.ts'
 import type { Expression } from './expression/tree.ts'
 import { costOf } from './expression/tree.ts'
@@ -115,9 +116,13 @@ function deletedAt({ rule, at }: Dueness): number {
 /** With a limit all that is due together is counted for so long before the first is deleted. */
 const RULE_COUNT_MS = 60_000
 
+/** A deletion in another cluster is acted on so late that people can notice a mistake. */
+export const LEAST_ELSEWHERE_MS = 3_600_000
+
 /** How long an object has to be due before it is deleted. */
-export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
-  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
+export function waitMsOf({ forMs, warnMs, limit, elsewhere }: Rule): number {
+  const least = elsewhere === null ? 0 : LEAST_ELSEWHERE_MS
+  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS, least)
 }
 
 /**
@@ -285,10 +290,11 @@ export function caseOf(
 
 function conditionText(rule: Rule, object: ObjectMeta): string {
   const kept = rule.keep === null ? '' : `, beyond ${keepText(rule.keep)}`
+  const owner = goneElsewhereText(rule, object)
   const named = namedBy(rule, object)
-  if (named === null) return kept
+  if (named === null) return `${kept}${owner}`
   const what = rule.beside === null ? 'is not there' : 'is as the rule says'
-  return `${kept}, and ${named.kind} "${named.name}" ${what}`
+  return `${kept}, and ${named.kind} "${named.name}" ${what}${owner}`
 }
 
 /** The last time that a key of a timer can name: beyond the year 30,000. */

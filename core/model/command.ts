@@ -68,8 +68,15 @@ export interface OwnerClaim extends Coordinates {
   readonly uid: Uid
   readonly version: string
   readonly resource: string
-  /** `beside`: it is as the command's rule says. */
-  readonly claim: 'absent' | 'waiting' | 'orphaning' | 'beside'
+  /**
+   * `beside`: it is as the command's rule says. `gone-elsewhere`: it was deleted, in another
+   * cluster.
+   */
+  readonly claim: 'absent' | 'waiting' | 'orphaning' | 'beside' | 'gone-elsewhere'
+  /** Where it is, for `gone-elsewhere`; empty: the command's own cluster. */
+  readonly cluster: ClusterId
+  /** Of that cluster: another one, and it may have been restored since. 0 for the own. */
+  readonly clusterEpoch: number
 }
 
 export interface DeleteObject extends CommandBase {

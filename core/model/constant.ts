@@ -50,6 +50,13 @@ export const KIND_SILENT_MS: number = 3 * 60_000
  * minute is for the bookmark to come. A watch that hangs counts as live for no longer.
  */
 export const KIND_FRESH_MS = 90_000
+/**
+ * A cluster of which owners are named in another one is not followed any more once nothing was
+ * published about it for this time. Each minute it is.
+ */
+export const ELSEWHERE_FRESH_MS = 180_000
+/** Where more objects of a namespace name owners in other clusters nothing is known of any. */
+export const MOST_NAMERS = 5_000
 /** How long references wait for their owner's kind to get in sync before it is asked by GET. */
 export const KIND_PATIENCE_MS = 30_000
 

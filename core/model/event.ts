@@ -37,6 +37,8 @@ export type Event =
   | KindServed
   | KindGone
   | Heartbeat
+  | OwnerElsewhere
+  | ClusterElsewhere
   | PolicyChanged
   | Directive
   | Unreadable
@@ -242,6 +244,49 @@ export interface Heartbeat {
 export interface KindPulse extends GroupKind {
   /** Since the kind's watch last proved itself alive (an event or a bookmark). */
   readonly ageMs: number
+}
+
+/**
+ * An owner in another cluster that objects here name, as the lineage of that cluster has it:
+ * published beside the watcher, once an object that names it was, and with each change.
+ */
+export interface OwnerElsewhere {
+  readonly type: 'OwnerElsewhere'
+  /** Of the objects that name it. */
+  readonly cluster: ClusterId
+  readonly epoch: number
+  /** Its own cluster, and that one's epoch in which this became so. */
+  readonly ownerCluster: ClusterId
+  readonly ownerEpoch: number
+  readonly place: Coordinates
+  readonly uid: Uid
+  /** For a live GET of it. */
+  readonly version: string
+  readonly resource: string
+  readonly state: ElsewhereState
+  /** Of the last event that its cluster's fold has of it. */
+  readonly position: bigint
+}
+
+/**
+ * - `there`: its cluster has it.
+ * - `deleted`: a live watch observed its deletion, in that epoch.
+ * - `orphaned`: the same, and it orphaned its dependents.
+ * - `unknown`: nothing of these is known: it was missing, or left in a way that no watch observed.
+ */
+export type ElsewhereState = 'there' | 'deleted' | 'orphaned' | 'unknown'
+
+/** How the cluster of such owners is followed: each minute, and at once when that changes. */
+export interface ClusterElsewhere {
+  readonly type: 'ClusterElsewhere'
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly ownerCluster: ClusterId
+  readonly ownerEpoch: number
+  /** `followed`: its watches are live, and all of its lineage until now was published. */
+  readonly state: 'followed' | 'cut-off'
+  /** One sentence; empty where it is followed. */
+  readonly because: string
 }
 
 /** In every partition. Appended only when it differs from the last one folded. */

@@ -5,6 +5,7 @@
  * change often are kept apart from big ones that do not, since every change is a record on the log.
  */
 
+import type { ClusterElsewhere, ElsewhereState } from './event.ts'
 import type { SetHash } from './hash.ts'
 import type { SyncId } from './id.ts'
 import type { HeldBy, Node, Ruling } from './node.ts'
@@ -72,6 +73,9 @@ export type StateValue =
   | Usage
   | UserRow
   | PolicyRule
+  | Elsewhere
+  | ElsewhereCluster
+  | ElsewhereNamespace
   | UnreadableHome
   | Position
 
@@ -870,6 +874,47 @@ export interface Keeping {
   readonly count: number
   /** Offset of the last unreadable record of any namespace since then; -1: none. */
   readonly lostAt: bigint
+}
+
+/** `elsewhere/<cluster>/<owner's cluster>/<owner's uid>`: an owner that objects here name. */
+export interface Elsewhere {
+  readonly type: 'Elsewhere'
+  /** How many objects name it: at least one. */
+  readonly namers: number
+  /** Null until anything was published about it. */
+  readonly fact: ElsewhereFact | null
+}
+
+export interface ElsewhereFact {
+  readonly state: ElsewhereState
+  /** Log time since when it is in that state without a break. */
+  readonly since: number
+  readonly ownerEpoch: number
+  readonly position: bigint
+  readonly place: Coordinates
+  readonly version: string
+  readonly resource: string
+}
+
+/** `elsewherecluster/<cluster>/<owner's cluster>`: how a cluster of such owners is followed. */
+export interface ElsewhereCluster {
+  readonly type: 'ElsewhereCluster'
+  readonly state: ClusterElsewhere['state']
+  readonly because: string
+  /** Of the watcher that published it. */
+  readonly epoch: number
+  readonly ownerEpoch: number
+  /** Log time since when it is followed without a break; 0 while it is not. */
+  readonly since: number
+  /** Log time, and offset, of what was published last. */
+  readonly heardAt: number
+  readonly position: bigint
+}
+
+/** `elsewherenamespace/<cluster>/<namespace>`: how many objects there name owners elsewhere. */
+export interface ElsewhereNamespace {
+  readonly type: 'ElsewhereNamespace'
+  readonly namers: number
 }
 
 /**

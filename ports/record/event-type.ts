@@ -21,6 +21,8 @@ const LOGGED_TYPES: Readonly<Record<LoggedEvent['type'], true>> = {
   KindServed: true,
   KindGone: true,
   Heartbeat: true,
+  OwnerElsewhere: true,
+  ClusterElsewhere: true,
   PolicyChanged: true,
   Directive: true,
 }

@@ -8,7 +8,7 @@
  */
 import type { Admission, Doubt, HeldBy, Phase, Verdict } from '../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../../core/model/object.ts'
-import type { Evidence } from '../../core/model/proof.ts'
+import type { Evidence, Proof } from '../../core/model/proof.ts'
 import type { History } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 
@@ -46,6 +46,20 @@ export interface Lineage extends Coordinates {
   readonly at: number
   /** How many owners there are behind those in `owners`. */
   readonly moreOwners: number
+  /** Plural name in paths, such as `deployments`; empty in records of older versions. */
+  readonly resource: string
+  /** Of one that is `gone`: how it left. Null for others, and in records of older versions. */
+  readonly departure: Departure | null
+}
+
+export interface Departure {
+  readonly evidence: Proof['class']
+  /** A live watch observed the deletion; of evidence `deleted` a live GET may have confirmed it. */
+  readonly isWatched: boolean
+  /** It orphaned its dependents. */
+  readonly isOrphaning: boolean
+  /** Of its cluster, then. */
+  readonly clusterEpoch: number
 }
 
 export interface LineageOwner {

@@ -71,6 +71,7 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
     const space = namespaceOf(namespace)
     const fields = mapping(spec, OWN_KEYS, 'spec')
     checkUnused(fields)
+    checkElsewhere(fields)
     account = accountOf(fields, space)
     const rule =
       space === '' ? clusterRule(own, fields, compile) : ownRule(own, space, fields, compile)
@@ -86,6 +87,14 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
 function checkUnused({ unused, builtin }: Mapping): void {
   if (unused === undefined && builtin !== 'unused') return
   throw bad('spec.unused: what nothing uses is asked by rules of the config file only')
+}
+
+/** What clusters share is no author's to say. */
+function checkElsewhere({ elsewhere }: Mapping): void {
+  if (elsewhere === undefined) return
+  throw bad(
+    'spec.elsewhere: owners in other clusters are asked for by rules of the config file only',
+  )
 }
 
 function asMapping(value: unknown, what: string): Mapping {

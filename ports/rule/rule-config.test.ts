@@ -65,7 +65,7 @@ test('a rule is what was written, and the rest is the default', () => {
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
     ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null, unused: null },
-    annotate: null,
+    ...{ elsewhere: null, annotate: null },
   }
   const complete = 'status.conditions[type=Complete]'
   deepEqual(rulesIn(EXAMPLE), [
@@ -101,6 +101,7 @@ test('a rule is what was written, and the rest is the default', () => {
       absent: null,
       beside: null,
       unused: null,
+      elsewhere: null,
       annotate: null,
     },
     {

@@ -15,11 +15,12 @@ import { isLike } from '../../core/judge/like.ts'
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import { MOST_PROJECTED } from '../../core/model/rule/field-path.ts'
 import type { Rule, RuleCase, RuleLimit, RuleMatch, Term } from '../../core/model/rule/rule.ts'
-import { readsOf } from '../../core/model/rule/rule.ts'
+import { isAboutOthers, readsOf } from '../../core/model/rule/rule.ts'
 import type { CompileExpression } from '../expression.ts'
 import { BUILTINS } from './builtin.ts'
 import { annotateOf, checkAnnotate } from './rule-annotate.ts'
 import { CASE_KEYS, ruleCases, waitMs } from './rule-case.ts'
+import { type AcrossSettings, checkElsewhere, elsewhereOf, NO_ACROSS } from './rule-elsewhere.ts'
 import { absentOf, besideOf, keepOf, narrowedKeep } from './rule-keep.ts'
 import { isCareful, kindText } from './rule-kind.ts'
 import { narrowed, ruleMatch } from './rule-match.ts'
@@ -44,6 +45,7 @@ export const RULE_KEYS: readonly string[] = [
     'absent',
     'beside',
     'unused',
+    'elsewhere',
     'annotate',
     'builtin',
   ],
@@ -68,13 +70,14 @@ export function rulesOf(
   section: unknown,
   from: string,
   compile: CompileExpression,
+  across: AcrossSettings = NO_ACROSS,
 ): readonly Rule[] {
   if (section === undefined) return []
   if (!Array.isArray(section)) throw bad(`${from}: expected a list of rules`)
   if (section.length > MOST_RULES) {
     throw bad(`${from}: ${section.length} rules, and ${MOST_RULES} are the most`)
   }
-  const rules = section.flatMap((each, index) => entryOf(each, { from, index, compile }))
+  const rules = section.flatMap((each, index) => entryOf(each, { from, index, compile, across }))
   checkTogether(rules, from)
   return rules
 }
@@ -83,22 +86,24 @@ interface EntryContext {
   readonly from: string
   readonly index: number
   readonly compile: CompileExpression
+  readonly across: AcrossSettings
 }
 
 /** A built-in one may be several. */
-function entryOf(entry: unknown, { from, index, compile }: EntryContext): readonly Rule[] {
+function entryOf(entry: unknown, { from, index, ...context }: EntryContext): readonly Rule[] {
   const fields = mapping(entry, RULE_KEYS, `${from}[${index}]`)
   const { name: given, builtin } = fields
   const name = nameOf(given ?? builtin, `${from}[${index}]`)
   const where = `${from}.${name}`
-  if (builtin === undefined) return [besideSystem(ruleOf(name, fields, { from: where, compile }))]
+  if (builtin === undefined)
+    return [besideSystem(ruleOf(name, fields, { from: where, ...context }))]
   if (typeof builtin !== 'string' || !Object.hasOwn(BUILTINS, builtin)) {
     throw bad(`${where}.builtin: is none of ${Object.keys(BUILTINS).join(', ')}`)
   }
   mapping(entry, BUILTIN_KEYS, `${where} (built in)`)
   return Object.entries(BUILTINS[builtin] ?? {}).map(([suffix, own]) => {
     const made = builtinFields(own, fields, where)
-    const rule = ruleOf(nameOf(`${name}${suffix}`, where), made, { from: where, compile })
+    const rule = ruleOf(nameOf(`${name}${suffix}`, where), made, { from: where, ...context })
     // The others are about the namespaces of their twins.
     return rule.unused === null ? rule : besideSystem(rule)
   })
@@ -137,10 +142,12 @@ export interface RuleReading {
   readonly compile: CompileExpression
   /** The only namespace that it may be about; that it is there selects nothing. */
   readonly within?: string
+  /** Of the config file; a policy of a cluster has none. */
+  readonly across?: AcrossSettings
 }
 
 export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rule {
-  const { from, compile, within } = reading
+  const { from, compile, within, across = NO_ACROSS } = reading
   const { for: wait = 0, warn = 0, limit, propagationPolicy: policy } = fields
   const policyFrom = `${from}.propagationPolicy`
   const match = ruleMatch(fields['match'], `${from}.match`, compile)
@@ -165,6 +172,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
     absent,
     beside,
     unused: unusedOf(fields['unused'], match.kinds, `${from}.unused`),
+    elsewhere: elsewhereOf(fields['elsewhere'], `${from}.elsewhere`, across),
     annotate: annotateOf(fields, from),
   }
   checkAnnotate(rule, from)
@@ -172,7 +180,8 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
   checkFailFirst(rule, from)
   checkReach(rule, reading)
   checkSecrets(rule, from)
-  return within === undefined ? rule : { ...rule, match: { ...rule.match, namespaces: [within] } }
+  if (within !== undefined) return { ...rule, match: { ...rule.match, namespaces: [within] } }
+  return checkElsewhere(rule, fields['for'] !== undefined, from)
 }
 
 /** Of an object that is being deleted the time counts since then. */
@@ -236,10 +245,12 @@ function limitOf(value: unknown, from: string): RuleLimit | null {
   )
 }
 
-/** What is counted, misses another object, or is used by none, takes no age. */
+/** What is counted, misses another object or its owner, or is used by none, takes no age. */
 function withTime(fields: Mapping): Mapping {
   const isTimed = ['since', 'after', 'cases'].some((key) => fields[key] !== undefined)
-  const isPlain = ['keep', 'absent', 'beside', 'unused'].every((key) => fields[key] === undefined)
+  const isPlain = ['keep', 'absent', 'beside', 'unused', 'elsewhere'].every(
+    (key) => fields[key] === undefined,
+  )
   return isPlain || isTimed ? fields : { ...fields, after: 0 }
 }
 
@@ -254,7 +265,7 @@ function checkReach(rule: Rule, { from, within }: RuleReading): void {
   if (keep !== null && match.terminating) {
     throw bad(`${from}: keep is about objects that live, and match.terminating about no others`)
   }
-  if (selects(match) || absent !== null || beside !== null || unused !== null) return
+  if (selects(match) || isAboutOthers(rule)) return
   const byAge = cases.filter(isByAge)
   const some = within === undefined ? 'labels, annotations, namespaces' : 'labels, annotations'
   const what = `${some} or an expression in match, owner: {kinds}, or when`

@@ -54,7 +54,7 @@ function flagOf(value: unknown, from: string): boolean {
   return flag({ key: 'terminating', value, from }) ?? false
 }
 
-function namespacesOf(
+export function namespacesOf(
   fields: Mapping,
   key: 'namespaces' | 'exceptNamespaces',
   from: string,

@@ -112,6 +112,8 @@ function lineage(more: Partial<Lineage>): Lineage {
       at: 1_790_000_000_000,
     },
     moreOwners: 0,
+    resource: 'pods',
+    departure: null,
     ...more,
   }
 }

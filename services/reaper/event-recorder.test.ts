@@ -61,7 +61,14 @@ function target(name: string, namespace = 'shop'): Target {
 
 const OWNER: OwnerClaim = {
   ...{ group: 'apps', version: 'v1', kind: 'ReplicaSet', resource: 'replicasets' },
-  ...{ namespace: 'shop', name: 'web', uid: 'u-web', claim: 'absent' },
+  ...{
+    namespace: 'shop',
+    name: 'web',
+    uid: 'u-web',
+    claim: 'absent',
+    cluster: '',
+    clusterEpoch: 0,
+  },
 }
 
 function deletion(name: string, rest: Partial<DeleteObject> = {}): DeleteObject {

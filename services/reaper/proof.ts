@@ -194,6 +194,23 @@ function placeOf({ group, version, resource, namespace, name }: OwnerClaim): str
   return `${group}/${version}/${resource}/${namespace}/${name}`
 }
 
+/** Proves what a command says of an owner in another cluster, by that cluster's own proofs. */
+export async function lookElsewhere(
+  claim: OwnerClaim,
+  { proofs, since }: { readonly proofs: Proofs | undefined; readonly since: number },
+  onCall: () => void,
+  signal: AbortSignal,
+): Promise<OwnerLook | string> {
+  const where = `cluster ${claim.cluster}, where the owner was`
+  if (proofs === undefined) return `this reaper has no connection to ${where}`
+  const impostor = await proofs.identity(onCall, signal)
+  if (impostor !== undefined) return `${where}: ${impostor}`
+  const look = await proofs.owner(claim, since, onCall, signal)
+  // The answer may have come from another one.
+  const later = await proofs.identity(onCall, signal)
+  return later === undefined ? look : `${where}: ${later}`
+}
+
 function targetOf(claim: OwnerClaim): Target {
   const { group, kind, namespace, name, version, resource, uid } = claim
   const rest = { resourceVersion: '', aggregated: false }

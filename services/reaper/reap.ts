@@ -17,7 +17,7 @@ import {
   ruleOf,
   type VerifyOwner,
 } from '../../core/model/command.ts'
-import type { ObjectMeta } from '../../core/model/object.ts'
+import type { ClusterId, ObjectMeta } from '../../core/model/object.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, GetAnswer, ReadAnswer, ReapAnswer } from '../../ports/cluster.ts'
@@ -30,6 +30,7 @@ import {
   disproof,
   type Facts,
   foundAgainst,
+  isOutdated,
   isReadFirst,
   judge,
   marksAskedFor,
@@ -55,7 +56,7 @@ import type { Moments } from './intake/moment.ts'
 import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
 import type { LookTurns } from './look-turns.ts'
 import type { Policies } from './policy-proof.ts'
-import type { Proofs } from './proof.ts'
+import { lookElsewhere, type Proofs } from './proof.ts'
 
 /** The services of a cluster for a command. */
 export interface Reaping {
@@ -64,6 +65,8 @@ export interface Reaping {
   readonly proofs: Proofs
   /** Of the cluster, with the rules that they are. */
   readonly policies: Policies
+  /** Of another cluster; undefined where this process has no connection to it. */
+  proofsOf(cluster: ClusterId): Proofs | undefined
   /** Of live GETs of owners: what a command waits for here is not sent yet, so it does not age. */
   readonly turns: LookTurns
   readonly config: ReaperConfig
@@ -192,7 +195,8 @@ async function prove(
   const unruled = isBeside ? await policies.objection(command, onCall, signal) : ''
   if (unruled !== '') return { type: 'Disproven', reason: unruled }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
-  const claims = claimsToProve(command, site.facts(command, moments), config)
+  const all = claimsToProve(command, site.facts(command, moments), config)
+  const claims = all.filter(({ cluster }) => cluster === '')
   const looking: Looking = {
     bounds: config,
     now: () => clock.monotonicMs(),
@@ -218,7 +222,27 @@ async function prove(
   if (later !== undefined) return { type: 'Disproven', reason: later }
   const lapsed = await policies.objection(command, onCall, signal)
   if (lapsed !== '') return { type: 'Disproven', reason: lapsed }
-  const isOld = areOutdated(found, looking)
+  if (areOutdated(found, looking)) return { type: 'Outdated' }
+  const [elsewhere] = all.filter(({ cluster }) => cluster !== '')
+  return elsewhere === undefined
+    ? { type: 'Proven' }
+    : await proveElsewhere(elsewhere, command, { moments, site, signal, onCall }, since)
+}
+
+/** The last proof before the call: an owner in another cluster is not there. */
+async function proveElsewhere(
+  claim: OwnerClaim,
+  command: Command,
+  { moments, site, signal, onCall }: Life,
+  since: number,
+): Promise<Proof> {
+  const { clock, config } = site
+  const proofs = site.proofsOf(claim.cluster)
+  const look = await lookElsewhere(claim, { proofs, since }, onCall, signal)
+  if (typeof look === 'string') return { type: 'Disproven', reason: look }
+  const reason = disproof(claim, look.answer, site.facts(command, moments))
+  if (reason !== undefined) return { type: 'Disproven', reason }
+  const isOld = isOutdated(claim, clock.monotonicMs() - look.askedAt, config)
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
 

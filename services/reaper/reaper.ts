@@ -314,6 +314,7 @@ class Loop implements Reaper {
       cluster: connected.cluster,
       random: this.#parts.random,
       archive: this.#archive,
+      proofsOf: (other) => this.#siteOf(other)?.proofs,
       onEnd: (job, end) => this.#settle(job, end),
       onFound: (command, claim, object) => this.#tellFound(command, found(command, claim, object)),
       onAnswer: (verb, code) => this.#tally.answered(id, verb, code),
@@ -329,7 +330,9 @@ class Loop implements Reaper {
     const { locks, barring, clock } = this.#parts
     const compile = this.#parts.compile ?? noExpressions
     const config = this.#config
-    return { control: this.#control, locks, barring, startedMs, clock, config, compile }
+    const isReachable = (id: ClusterId): boolean => this.#parts.clusters(id) !== undefined
+    const rest = { locks, barring, startedMs, clock, config, compile }
+    return { control: this.#control, isReachable, ...rest }
   }
 
   #settle(job: Job, { result, isSpared }: Ended): void {

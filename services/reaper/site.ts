@@ -18,7 +18,7 @@ import type { Archive } from './archive.ts'
 import { type CallVerb, createCaller } from './call.ts'
 import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
-import { type Facts, judge } from './decide/gate.ts'
+import { clusterElsewhere, type Facts, judge } from './decide/gate.ts'
 import { blockedAt, type Ended, unsent } from './decide/result.ts'
 import { Backlog, type Job } from './intake/backlog.ts'
 import type { Moments } from './intake/moment.ts'
@@ -31,6 +31,8 @@ import { type Reaping, reap } from './reap.ts'
 import { Throttle } from './throttle.ts'
 
 export interface Site {
+  /** What is known of it by live GETs, for commands to another cluster, too. */
+  readonly proofs: Proofs
   add(job: Job): void
   /** The labels and annotations to read may have changed. */
   project(): void
@@ -53,6 +55,8 @@ export interface SiteStatus {
 
 export interface FactSources {
   readonly control: Control
+  /** This process has a connection to it. */
+  readonly isReachable: (cluster: ClusterId) => boolean
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
   /**
@@ -75,6 +79,7 @@ export interface SiteParts extends FactSources {
   readonly cluster: Cluster
   readonly random: Random
   readonly archive: Archive | undefined
+  readonly proofsOf: Reaping['proofsOf']
   readonly onEnd: (job: Job, end: Ended) => void
   readonly onFound: Reaping['onFound']
   readonly onAnswer: (verb: CallVerb, code: number | null) => void
@@ -135,13 +140,18 @@ class OneCluster implements Site {
     this.#parts = parts
     this.#throttle = throttle
     this.#policies = policies
-    const { onFound } = parts
+    const { onFound, proofsOf } = parts
     const troubledMs = (): number => this.#troubledMs
     const turns = new LookTurns(() => throttle.limit())
     this.#reaping = {
       ...{ clock, caller, proofs, policies, turns, config, archive, troubledMs, facts, onFound },
+      proofsOf,
     }
     this.project()
+  }
+
+  get proofs(): Proofs {
+    return this.#reaping.proofs
   }
 
   add(job: Job): void {
@@ -265,7 +275,7 @@ function factsOf(
   command: Command,
   { appendedMs, knownMs }: Moments,
   connected: Connected | undefined,
-  { control, locks, barring, clock, config }: FactSources,
+  { control, isReachable, locks, barring, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
   const rule = ruleOf(command)
@@ -277,6 +287,7 @@ function factsOf(
     newsMs: nowMs - knownMs,
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
+    elsewhere: otherFacts(command, control, isReachable),
     pausedBecause: control.pausedBecause(id),
     barredBecause: barring?.(id) ?? '',
     guarding: control.guarding(id),
@@ -286,6 +297,19 @@ function factsOf(
     ...ruleFacts(rule, control, policies),
     unlocked: locks?.lacking(id),
   }
+}
+
+/** Of the cluster in which the command has an owner. */
+function otherFacts(
+  command: Command,
+  control: Control,
+  isReachable: FactSources['isReachable'],
+): Facts['elsewhere'] {
+  const claim = clusterElsewhere(command)
+  if (claim === undefined) return null
+  const { cluster: id } = claim
+  const [clusterEpoch, isConnected] = [control.clusterEpoch(id), control.isConnected(id)]
+  return { isReachable: isReachable(id), clusterEpoch, isConnected }
 }
 
 /** Of a policy of the cluster it is proven by a live GET whether it may be carried out. */

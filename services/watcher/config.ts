@@ -106,6 +106,10 @@ export interface WatcherConfig {
   readonly controlWaitMs: number
   /** Requests read at once. */
   readonly controlPage: number
+  /** Between two looks at the log of clusters in which objects of this one have owners. */
+  readonly elsewhereMs: number
+  /** How long a list of the objects that may name such owners may take. */
+  readonly rollCallMs: number
   /** How long entries of `Touched` are gathered. */
   readonly touchedMs: number
   /** Entries in one `Touched`: some 40 KB. */
@@ -189,6 +193,8 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   controlPollMs: 500,
   controlWaitMs: 5_000,
   controlPage: 200,
+  elsewhereMs: 10 * SECOND,
+  rollCallMs: 10 * MINUTE,
   touchedMs: 1_500,
   touchedEntries: 500,
   watermarkMs: 5 * SECOND,

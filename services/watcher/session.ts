@@ -12,6 +12,7 @@ import type { Produced } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { projectionDigest } from '../../ports/record/projection.ts'
 import { confirmAssignment } from './assignment.ts'
+import { Bridging } from './bridging.ts'
 import { Connection } from './connection.ts'
 import { ControlReader, type RelistAsked } from './control-reader.ts'
 import { within } from './deadline.ts'
@@ -31,7 +32,13 @@ import type { LogDeps } from './publish/log-retry.ts'
 import { appendUntilDone, untilDone } from './publish/log-retry.ts'
 import { Deletions } from './publish/memory.ts'
 import { Publisher } from './publish/publisher.ts'
-import type { Counters, KindStatus, UnwatchedKind, WatcherObserver } from './status.ts'
+import type {
+  Counters,
+  ElsewhereStatus,
+  KindStatus,
+  UnwatchedKind,
+  WatcherObserver,
+} from './status.ts'
 
 export interface SessionDeps extends LogDeps {
   readonly server: Cluster
@@ -71,6 +78,7 @@ export class Session {
   readonly #connection: Connection
   readonly #marks: MarkWriter
   readonly #lists: Slots
+  readonly #bridging: Bridging
   /** Offset at which we last published the connection. */
   #toldAt = -1n
   #syncs = 0
@@ -84,12 +92,18 @@ export class Session {
     this.#signal = signal
     this.#scope = new Scope(signal)
     this.#lag = new Lag(deps)
-    const { cluster, partition } = reign
+    const { cluster, epoch, partition, reading } = reign
     const publisher = new Publisher({ ...deps, lag: this.#lag, partition }, this.#cut.signal)
     const identity = new IdentityGuard(deps.server, cluster)
     const shared = { ...deps, reign, publisher, identity }
     this.#publisher = publisher
     this.#lists = new Slots(deps.config.concurrentLists)
+    this.#bridging = new Bridging({
+      ...{ ...deps, cluster, epoch, rules: reading.rules, lists: this.#lists },
+      publish: (event) => publisher.tell(cluster, event),
+      room: () => publisher.room(),
+      watching: () => this.#roster,
+    })
     this.#roster = this.#newRoster(publisher, identity)
     this.#connection = new Connection({
       ...shared,
@@ -123,6 +137,10 @@ export class Session {
     return this.#roster.unwatched.map(({ group, kind, resource, reason }) => {
       return { group, kind, resource, reason }
     })
+  }
+
+  elsewhere(): readonly ElsewhereStatus[] {
+    return this.#bridging.status()
   }
 
   /** `abandon`: the lease is lost, so nothing more is to be written. */
@@ -192,6 +210,7 @@ export class Session {
       this.#every(config.controlPollMs, async () => this.#reread()),
       this.#every(config.assignmentMs, (signal) => this.#confirmAssignment(signal)),
       (signal) => this.#relistInTurn(signal),
+      (signal) => this.#bridging.run(signal),
     ]
   }
 
@@ -288,7 +307,7 @@ export class Session {
     const read = (): Promise<Reading> => readReading(log, codec, cluster)
     const now = await untilDone(this.#deps, read, this.#cut.signal)
     const digestOf = (each: Reading): string => projectionDigest(projectionBy(each, []))
-    if (digestOf(now) === digestOf(reading)) return
+    if (digestOf(now) === digestOf(reading)) return this.#bridging.follow(now.rules)
     this.#end = 'reprojected'
     this.#scope.end()
   }
@@ -343,6 +362,7 @@ export class Session {
       publisher,
       identity,
       deletions: new Deletions(this.#deps.config.deletedUids),
+      onlooker: this.#bridging,
       archive: new DeletionArchive({ ...this.#deps, cluster, lag: this.#lag }, this.#deps.archived),
       lists: this.#lists,
       nextSync: () => epoch * SYNCS_PER_EPOCH + ++this.#syncs,

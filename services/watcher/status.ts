@@ -25,12 +25,20 @@ export interface WatcherStatus {
   readonly kinds: readonly KindStatus[]
   /** Served, and not watched. */
   readonly unwatched: readonly UnwatchedKind[]
+  /** Other clusters, of which rules import owners. */
+  readonly elsewhere: readonly ElsewhereStatus[]
   readonly counters: Readonly<Counters>
 }
 
 export interface UnwatchedKind extends GroupKind {
   readonly resource: string
   readonly reason: string
+}
+
+export interface ElsewhereStatus {
+  readonly cluster: ClusterId
+  /** Why it is not followed; empty where it is. */
+  readonly cutOffBecause: string
 }
 
 export interface KindStatus extends GroupKind {

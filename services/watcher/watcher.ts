@@ -101,6 +101,7 @@ class ClusterWatcher implements Watcher {
       standbyOf: this.#standbyOf,
       kinds: session?.kinds() ?? [],
       unwatched: session?.unwatched() ?? [],
+      elsewhere: session?.elsewhere() ?? [],
       counters: { ...this.#counters },
     }
   }

@@ -4,6 +4,7 @@
  * What must stay true: at least thirty, each noticed by what it names.
  */
 import type { BrokenBuild } from './broken-build.ts'
+import { BROKEN_ELSEWHERE } from './broken-elsewhere.ts'
 import { BROKEN_FOLD } from './broken-fold.ts'
 import { BROKEN_POLICIES } from './broken-policy.ts'
 import { BROKEN_REAPER } from './broken-reaper.ts'
@@ -17,6 +18,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   ...BROKEN_REAPER,
   ...BROKEN_SAFEGUARD,
   ...BROKEN_RULES,
+  ...BROKEN_ELSEWHERE,
   ...BROKEN_POLICIES,
   ...BROKEN_WATCHER,
   ...BROKEN_STORE,

@@ -15,6 +15,7 @@ import type { Checker } from '../model.ts'
 import { byteCheckers } from './byte-checkers.ts'
 import { costCheckers } from './cost-checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
+import { elsewhereCheckers } from './elsewhere-checkers.ts'
 import { restCheckers } from './rest-checkers.ts'
 import { ruleCheckers } from './rule-checkers.ts'
 import { safeguardCheckers } from './safeguard-checkers.ts'
@@ -22,6 +23,7 @@ import { safeguardCheckers } from './safeguard-checkers.ts'
 export const CHECKERS: readonly Checker[] = [
   // First: others ask by what a deletion is.
   ...ruleCheckers,
+  ...elsewhereCheckers,
   ...effectCheckers,
   ...safeguardCheckers,
   ...approvalCheckers,

@@ -23,7 +23,7 @@ const EFFECTS_OF_ONE = 40
 /** From when a pause is on the log until nothing more is sent. */
 const PAUSE_MS = 2_000
 /** From when a new epoch of a cluster is on the log until nothing of an older one is sent. */
-const EPOCH_MS = 2_000
+export const EPOCH_MS = 2_000
 /**
  * The time from when a name leads to another cluster until no process may still believe otherwise.
  */
@@ -153,7 +153,7 @@ interface Epochs {
 /** Per log: a person who begins with another log has begun anew. */
 const epochs = new WeakMap<object, Epochs>()
 
-function epochsOf({ broker }: World): Epochs {
+export function epochsOf({ broker }: World): Epochs {
   const known = epochs.get(broker.log) ?? { begunMs: new Map(), decided: new Map() }
   epochs.set(broker.log, known)
   return known

@@ -15,6 +15,7 @@ import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
 import { conditionFaults } from './condition-faults.ts'
 import { configFaults } from './configured.ts'
+import { elsewhereFaults } from './elsewhere-faults.ts'
 import { lifeFaults } from './life-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
@@ -41,6 +42,7 @@ export const FAULTS: readonly Fault[] = [
   ...ruleFaults,
   ...policyFaults,
   ...conditionFaults,
+  ...elsewhereFaults,
 ]
 
 export function beginFault(world: World, users: readonly Users[], fault: ScheduledFault): Begun {
@@ -63,6 +65,7 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   'unused rule': 'in worlds with such rules, when one deletes an object',
   'keep rule': 'in worlds with such rules, when one deletes an object',
   'absent rule': 'in worlds with such rules, when one deletes an object',
+  'elsewhere rule': 'in worlds with such rules, when one deletes an object',
   'policy rule': 'in worlds with policies of namespaces, when one deletes an object',
   'cluster policy rule': 'in worlds with policies of clusters, when one deletes an object',
   'policy forbidden':

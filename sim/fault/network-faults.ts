@@ -361,6 +361,7 @@ export function swap(context: FaultContext): () => void {
   }
 }
 
-function hasMetAnother({ process }: Slot, { name, id }: Site): boolean {
+/** A reaper keeps to the cluster that it met first under a name. */
+export function hasMetAnother({ process }: Slot, { name, id }: Site): boolean {
   return process?.connected.some((met) => met.cluster.name === name && met.id !== id) === true
 }

@@ -84,7 +84,8 @@ function ruleOf(name: string, kinds: readonly GroupKind[], afterMs: number, chan
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
     ...{ gracePeriodSeconds: null, failFirst: false, warnMs: 0, limit: null },
     forMs: chance.pick([0, 0, 30 * SECOND]),
-    ...{ keep: null, absent: null, beside: null, unused: null, annotate: null },
+    ...{ keep: null, absent: null, beside: null, unused: null },
+    ...{ elsewhere: null, annotate: null },
   }
 }
 

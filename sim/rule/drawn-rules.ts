@@ -109,6 +109,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     absent: null,
     beside: null,
     unused: null,
+    elsewhere: null,
     annotate: null,
     forMs: chance.pick([0, 0, 30 * SECOND, 5 * MINUTE]),
     warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),

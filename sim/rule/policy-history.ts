@@ -112,6 +112,28 @@ export function enforcedRules(world: World, site: Site): readonly Rule[] {
   })
 }
 
+/** Those that are enforced, and whose account may delete nothing: they shield from others. */
+export function powerlessRules(world: World, site: Site): readonly Rule[] {
+  return drawnNow(world, site).flatMap(({ object, drawn }) => {
+    const enforced = object.metadata.annotations?.[ENFORCE_ANNOTATION]
+    const isEnforced = enforced === ruleDigest(drawn.rule)
+    return isEnforced && isPowerless(drawn.account) ? drawn.rule : []
+  })
+}
+
+/**
+ * A restore took their definition back. What they have read of objects is still asked for by the
+ * graph, and read by no watcher: nothing is decided until the kind is there again.
+ */
+export function hasLostPolicies(site: Site): boolean {
+  const all = [...site.server.objects('apiextensions.k8s.io', 'customresourcedefinitions')]
+  const defined = new Set(all.map(({ metadata }) => metadata.name))
+  return [...pastOf(site).versions.values()].flat().some(({ object }) => {
+    if (object === null) return false
+    return !defined.has(`${policyResource(object.kind)}.${POLICY_KIND.group}`)
+  })
+}
+
 interface DrawnNow {
   readonly object: ApiObject
   readonly drawn: DrawnPolicy

@@ -14,6 +14,7 @@ import type { Rule } from '../../core/model/rule/rule.ts'
 import { dueMsOf } from '../../testing/model/rule-oracle.ts'
 import type { EffectSeen, World } from '../model.ts'
 import { objectionOfOthers } from './condition-law.ts'
+import { goneElsewhereMs } from './elsewhere-law.ts'
 import { enforcedSinceMs, ruleOf, wasEnforced } from './person.ts'
 import { drawnRule, policyObjection } from './policy-history.ts'
 import { ruledObject } from './ruled-object.ts'
@@ -195,7 +196,8 @@ const DELETED = new WeakMap<World, Map<string, readonly Deleted[]>>()
  */
 export function overLimit({ world, site, before }: EffectSeen, rule: Rule): string {
   const { limit } = rule
-  const dueMs = dueMsOf(rule, ruledObject(before))
+  const ownMs = dueMsOf(rule, ruledObject(before))
+  const dueMs = ownMs && Math.max(ownMs, goneElsewhereMs(world, before, rule))
   const orderedMs = world.time.now() - world.time.monotonicMs() + enforcedSinceMs(world, rule)
   if (limit === null || dueMs === undefined || dueMs <= orderedMs) return ''
   const all = DELETED.get(world) ?? new Map<string, readonly Deleted[]>()

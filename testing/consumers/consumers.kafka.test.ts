@@ -409,6 +409,7 @@ function lineage(uid: string, of: Partial<Lineage>): Lineage {
     ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null },
     ...{ doubt: null, deletion: null, admission: null },
     ...{ held: null, evidence: null, position: 1n, at: 1, moreOwners: 0 },
+    ...{ resource: '', departure: null },
     ...of,
   }
 }

@@ -7,7 +7,8 @@
  * `since:PATH`, `seconds:PATH`, `when:PATH=VALUE`, `unset:PATH`, `foreground`, `grace:SECONDS`,
  * `keep:COUNT` with `by:GROUP` and `first:PATH=VALUE`, `no-node:PATH`, `unused:SECONDS`,
  * `node:PATH` with `node-when:PATH=VALUE` and `node-unless:PATH=VALUE`,
- * `owner:KIND` or `no-owner`, `fail-first`, `annotate:KEY=VALUE`; `terminating`, and then the
+ * `owner:KIND` or `no-owner`, `fail-first`, `annotate:KEY=VALUE`, `elsewhere:CLUSTER` with
+ * `import:KIND/NAMESPACE` and `export:KIND/NAMESPACE/CLUSTER`; `terminating`, and then the
  * seconds are since the deletion was requested; and as an expression that reads the time,
  * `older:SECONDS`, `younger:SECONDS`.
  *
@@ -17,6 +18,7 @@
 
 import type { Expression } from '../../core/judge/expression/tree.ts'
 import type { GroupKind, ObjectMeta } from '../../core/model/object.ts'
+import type { RuleElsewhere } from '../../core/model/rule/elsewhere.ts'
 import { ENFORCE_ANNOTATION } from '../../core/model/rule/policy-content.ts'
 import type {
   KeepBy,
@@ -69,6 +71,7 @@ export function ruleIn(text: string): Rule {
     absent: nodeField === undefined ? null : { group: '', kind: 'Node', field: nodeField },
     beside: besideIn(one('node'), all('node-when'), all('node-unless')),
     unused: unusedFor(one('unused'), kinds),
+    elsewhere: elsewhereIn(one('elsewhere'), all('import'), all('export')),
     annotate: annotationIn(one('annotate')),
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
@@ -95,6 +98,29 @@ export function policyIn(object: ObjectMeta, text: string, former?: ObjectMeta):
   const more = enforced === undefined ? [] : [{ key: ENFORCE_ANNOTATION, value: digest }]
   const projected = { ...NONE_READ, policy }
   return { ...object, annotations: [...annotations, ...more], projected }
+}
+
+/** `import`: `KIND/NAMESPACE`; `export`: `KIND/NAMESPACE/CLUSTER`, to that cluster. */
+function elsewhereIn(
+  cluster: string | undefined,
+  imported: readonly string[],
+  exported: readonly string[],
+): RuleElsewhere | null {
+  if (cluster === undefined) return null
+  const kindOf = (short = ''): GroupKind => {
+    const { group, kind } = kindNotation(short)
+    return { group, kind }
+  }
+  const parts = imported.map((each) => each.split('/'))
+  return {
+    cluster,
+    kinds: parts.map(([short]) => kindOf(short)),
+    namespaces: parts.map(([, namespace = '']) => namespace),
+    exports: exported.map((each) => {
+      const [short, namespace = '', to = ''] = each.split('/')
+      return { kinds: [kindOf(short)], namespaces: [namespace], to: [to] }
+    }),
+  }
 }
 
 function annotationIn(text: string | undefined): Rule['annotate'] {

@@ -35,6 +35,7 @@ import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
+import { checkElsewhere } from './elsewhere-state-check.ts'
 import { checkKept } from './keep-state-check.ts'
 import {
   checkClusterRules,
@@ -75,6 +76,7 @@ export function check(entries: Entries): readonly string[] {
     ...checkAll(entries, expected),
     ...checkKept(entries),
     ...checkUses(entries),
+    ...checkElsewhere(entries),
   ]
 }
 

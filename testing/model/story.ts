@@ -18,7 +18,13 @@ import type {
   Outcome as Result,
 } from '../../core/model/command.ts'
 import { CATCH_UP_MS } from '../../core/model/constant.ts'
-import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../../core/model/event.ts'
+import type {
+  ElsewhereState,
+  Event,
+  KindServed,
+  ObjectAdded,
+  ObjectUpdated,
+} from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { IGNORED } from '../../core/model/kind-reason.ts'
@@ -50,6 +56,8 @@ class Told {
   readonly clusterScoped: Set<string> = new Set()
   /** The events that a relist in progress has still to publish. */
   open: Event[] = []
+  /** Epochs of other clusters, where they are not the first. */
+  readonly followed: Map<string, number> = new Map()
 
   constructor(cluster: string) {
     this.cluster = cluster
@@ -361,6 +369,7 @@ export class World {
     if (word === 'why') return [this.#why(first)]
     if (word === 'plan') return [this.#plan()]
     if (word === 'cluster') return this.#goTo(first)
+    if (word === 'followed') return this.#followed(Number(first), line)
     return this.events(line).flatMap((event) => this.tell(event))
   }
 
@@ -465,6 +474,42 @@ export class World {
       who,
       isProven: who.startsWith('user:'),
       why: 'it is meant',
+    }
+  }
+
+  /** `followed SECONDS CLUSTER`: each minute, as a bridge publishes it. */
+  #followed(seconds: number, line: string): string[] {
+    const [, , ownerCluster = ''] = wordsOf(line)
+    const minutes = Array.from({ length: Math.ceil(seconds / 60) }, (_, minute) => 60 * minute)
+    return minutes.flatMap((from) => [
+      ...this.tell(this.beat(Math.min(60, seconds - from))),
+      ...this.tell(this.#follow('follow', ownerCluster, '')),
+    ])
+  }
+
+  /** Another cluster whose owners objects here name: as it was, or in another epoch. */
+  #follow(word: string, ownerCluster: string, ownerEpoch: string): Event {
+    if (ownerEpoch !== '') this.#at.followed.set(ownerCluster, Number(ownerEpoch))
+    const { cluster, epoch, followed } = this.#at
+    const of = { cluster, epoch, ownerCluster, ownerEpoch: followed.get(ownerCluster) ?? 1 }
+    return word === 'follow'
+      ? { type: 'ClusterElsewhere', ...of, state: 'followed', because: '' }
+      : { type: 'ClusterElsewhere', ...of, state: 'cut-off', because: 'nothing is heard' }
+  }
+
+  /** `STATE CLUSTER OBJECT`, newer than what was published before; with `older` it is not. */
+  #elsewhere(state: ElsewhereState, ownerCluster: string, rest: string): Event {
+    const isOlder = rest.endsWith(' older')
+    const about = rest.slice(rest.indexOf(ownerCluster) + ownerCluster.length).trim()
+    const owner = object(isOlder ? about.slice(0, -' older'.length) : about, '0')
+    if (!isOlder) this.#at.version += 1
+    const { cluster, epoch, followed, version: position } = this.#at
+    const { uid, version, resource } = owner
+    return {
+      ...{ type: 'OwnerElsewhere', cluster, epoch, ownerCluster },
+      ownerEpoch: followed.get(ownerCluster) ?? 1,
+      ...{ place: place(owner), uid, version, resource, state },
+      position: isOlder ? 0n : BigInt(position),
     }
   }
 
@@ -591,6 +636,11 @@ export class World {
       case 'reject':
       case 'close-breaker':
         return [this.#ruling(word, first)]
+      case 'follow':
+      case 'unfollow':
+        return [this.#follow(word, first, second)]
+      case 'elsewhere':
+        return [this.#elsewhere(first as ElsewhereState, second, rest)]
       case 'unreadable':
         return [{ type: 'Unreadable', home: rest, reason: 'garbage' }]
       default:

@@ -63,6 +63,8 @@ export class World {
   readonly server: ApiServer
   readonly id: string
   log: MemoryLog
+  /** Of other clusters, by id: the reaper is connected to them, too. */
+  readonly others: Map<string, ApiServer> = new Map()
   #life = new AbortController()
   #numbers = 0
   #commands = 0
@@ -93,7 +95,11 @@ export class World {
     const reaper = createReaper({
       log: this.log,
       codec: this.codec,
-      clusters: (id) => (id === this.id ? { id, cluster } : undefined),
+      clusters: (id) => {
+        if (id === this.id) return { id, cluster }
+        const other = this.others.get(id)
+        return other && { id, cluster: this.connect(this.#life.signal, other) }
+      },
       clock: {
         now: () => this.clock.now() + skewMs,
         monotonicMs: () => this.clock.monotonicMs(),
@@ -123,8 +129,11 @@ export class World {
   }
 
   /** A connection that a kill cuts. */
-  connect(signal: AbortSignal = new AbortController().signal): Cluster {
-    const exchange = memoryExchange(this.server)
+  connect(
+    signal: AbortSignal = new AbortController().signal,
+    server: ApiServer = this.server,
+  ): Cluster {
+    const exchange = memoryExchange(server)
     signal.addEventListener('abort', () => void exchange[Symbol.asyncDispose](), { once: true })
     return openCluster({ name: 'blue', exchange, clock: this.clock, random: { next: () => 0.5 } })
   }
@@ -333,6 +342,8 @@ export const GONE_CLAIM: OwnerClaim = {
   version: 'v1',
   resource: 'configmaps',
   claim: 'absent',
+  cluster: '',
+  clusterEpoch: 0,
 }
 
 export function configMap(name: string, uid = 'u'): Command['target'] {

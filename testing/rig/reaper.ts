@@ -60,6 +60,8 @@ export const CLAIM: OwnerClaim = {
   version: 'v1',
   resource: 'replicasets',
   claim: 'absent',
+  cluster: '',
+  clusterEpoch: 0,
 }
 
 const BASE: CommandBase = {

@@ -68,6 +68,8 @@ export class WatcherRig {
   stuck: Topic | null = null
   /** How it says so. */
   stuckBy: LogErrorCode = 'UNAVAILABLE'
+  /** A topic that cannot be read for now. */
+  unread: Topic | null = null
   #watcher: Watcher | undefined
   #running: Promise<void> | undefined
   #stop = new AbortController()
@@ -278,9 +280,14 @@ export class WatcherRig {
       if (topic !== this.stuck) return log.append(topic, partition, records)
       return Promise.reject(new LogError(this.stuckBy, `${topic} takes nothing for now.`))
     }
+    const end: Log['end'] = (topic, partition) => {
+      if (topic !== this.unread) return log.end(topic, partition)
+      return Promise.reject(new LogError('UNAVAILABLE', `${topic} cannot be read for now.`))
+    }
     return new Proxy<Log>(log, {
       get(target, name) {
         if (name === 'append') return append
+        if (name === 'end') return end
         const member: unknown = Reflect.get(target, name)
         return typeof member === 'function' ? member.bind(target) : member
       },

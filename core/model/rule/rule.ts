@@ -12,6 +12,7 @@
  */
 import { hash64 } from '../hash.ts'
 import { type RuleUnused, type UseRead, useReadsOf, usersOf } from '../use/use.ts'
+import { OWNER_ANNOTATION, type RuleElsewhere } from './elsewhere.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
 import { reportsBecause } from './report.ts'
 
@@ -43,6 +44,8 @@ export interface Rule {
   readonly beside: RuleBeside | null
   /** Null: whether anything uses it or not. */
   readonly unused: RuleUnused | null
+  /** Null: whether an owner in another cluster is there or not. */
+  readonly elsewhere: RuleElsewhere | null
   /** What an object gets that would be deleted otherwise; null: it is deleted. */
   readonly annotate: RuleAnnotation | null
 }
@@ -210,8 +213,8 @@ export interface KindRules {
 }
 
 /** It decides by other objects than those of the kinds that it is about. */
-export function isAboutOthers({ unused, ...rule }: Rule): boolean {
-  return besideOf(rule) !== null || unused !== null
+export function isAboutOthers({ unused, elsewhere, ...rule }: Rule): boolean {
+  return besideOf(rule) !== null || unused !== null || elsewhere !== null
 }
 
 /** Whether an order has this rule carried out, as it is. */
@@ -410,7 +413,7 @@ function marksOf(unused: RuleUnused | null): readonly string[] {
   return unused?.except.map(({ mark }) => mark).filter((mark) => mark !== '') ?? []
 }
 
-function annotationsOf({ match, cases, unused, annotate }: Rule): readonly string[] {
+function annotationsOf({ match, cases, unused, elsewhere, annotate }: Rule): readonly string[] {
   const named = [...match.annotations, ...(annotate === null ? [] : [annotate])].map(
     ({ key }) => key,
   )
@@ -418,7 +421,9 @@ function annotationsOf({ match, cases, unused, annotate }: Rule): readonly strin
     ...(since.type === 'annotation' ? [since.key] : []),
     ...(after.type === 'duration' ? [after.annotation] : []),
   ])
-  return [...named, ...timed, ...(match.expression?.annotations ?? []), ...marksOf(unused)]
+  const owner = elsewhere === null ? [] : [OWNER_ANNOTATION]
+  const expressed = match.expression?.annotations ?? []
+  return [...named, ...timed, ...expressed, ...marksOf(unused), ...owner]
 }
 
 /** Of a Pod: `Succeeded` and `Failed` are its ends. */

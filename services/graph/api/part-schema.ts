@@ -469,6 +469,18 @@ export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it 
   position: OFFSET,
   at: MILLISECONDS,
   moreOwners: say('How many owners there are behind those in owners.', COUNT),
+  resource: say('Plural name in paths; empty in records of older versions.', TEXT),
+  departure: say(
+    'How it left. Null where it is not `gone`, and in records of older versions.',
+    orNull(
+      record({
+        evidence: oneOf(['deleted', 'missing', 'not-found', 'bulk']),
+        isWatched: say('A live watch observed its deletion.', FLAG),
+        isOrphaning: say('It orphaned its dependents.', FLAG),
+        clusterEpoch: say('Of its cluster, then.', WHOLE),
+      }),
+    ),
+  ),
 })
 export type LineageRecord = TypeOf<typeof LINEAGE_RECORD>
 

@@ -9,7 +9,9 @@ import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
 import type { Node } from '../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../core/model/node.ts'
-import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
+import type { ObjectMeta } from '../../../core/model/object.ts'
+import { goneOf, orphanMarkOf } from '../../../core/model/owner.ts'
+import type { Departure, Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownDeletion, knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
 
 /**
@@ -62,7 +64,19 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     position: at.position,
     at: at.timestamp,
     moreOwners: owners.length - shown.length,
+    resource: object.resource,
+    departure: phase === 'gone' ? departureOf(facts, object) : null,
   }
+}
+
+/** For who follows this record from another cluster; null where it is remembered no more. */
+function departureOf(facts: ClusterFacts, object: ObjectMeta): Departure | null {
+  const known = facts.owner(object.uid, object)
+  const proof = goneOf(known)
+  if (proof === null) return null
+  const { class: evidence, command, clusterEpoch } = proof
+  const isWatched = evidence === 'deleted' && command === null
+  return { evidence, isWatched, isOrphaning: orphanMarkOf(known) !== null, clusterEpoch }
 }
 
 type Standing = Pick<Lineage, 'phase' | 'doubt' | 'deletion'>

@@ -31,6 +31,7 @@ const FINE: Facts = {
   isReachable: true,
   clusterEpoch: 1,
   isConnected: true,
+  elsewhere: null,
   pausedBecause: '',
   barredBecause: '',
   guarding: {
@@ -126,6 +127,14 @@ const KEEPS = ruleIn('old pod 0 keep:1')
 const UNUSED = ruleIn('old pod 0 unused:60')
 const ABSENT = ruleIn('old pod 0 no-node:spec.nodeName')
 const NODE: OwnerClaim = { ...CLAIM, group: '', kind: 'Node', uid: '', claim: 'absent' }
+const FAR = ruleIn('old pod 0 elsewhere:north import:widget/a export:widget/a/c')
+const FAR_OWNER: OwnerClaim = {
+  ...{ ...CLAIM, claim: 'gone-elsewhere', cluster: 'north', clusterEpoch: 1 },
+}
+const NORTH = { isReachable: true, clusterEpoch: 1, isConnected: true }
+const askedFar = deleteByRule({ owners: [FAR_OWNER], freshness: 'recheck' })
+const unasked = 'this reaper has no connection to cluster north, where the owner was'
+const unsaid = 'the command of rule old does not say which owner in another cluster is gone'
 const counted = 'what rule old keeps was counted too long ago'
 const seen = 'what uses the object was seen too long ago'
 const unnamed = 'the command of rule old does not say which Node is absent'
@@ -144,6 +153,45 @@ const byOthers: readonly (readonly [string, Command, Partial<Facts>, string | un
   ],
   ['misses none that is named', deleteByRule(), { rule: ABSENT }, unnamed],
   ['misses one unverified', deleteByRule({ owners: [NODE] }), { rule: ABSENT }, unnamed],
+  ['asks elsewhere', askedFar, { rule: FAR }, unasked],
+  ['asks where it can', askedFar, { rule: FAR, elsewhere: NORTH }, undefined],
+  [
+    'asks where it cannot',
+    askedFar,
+    { rule: FAR, elsewhere: { ...NORTH, isReachable: false } },
+    unasked,
+  ],
+  [
+    'asks what no watcher watches',
+    askedFar,
+    { rule: FAR, elsewhere: { ...NORTH, isConnected: false } },
+    'the watcher of cluster north, where the owner was, is not connected',
+  ],
+  [
+    'asks in a later epoch',
+    askedFar,
+    { rule: FAR, elsewhere: { ...NORTH, clusterEpoch: 2 } },
+    "the epoch of cluster north is 2, the command's 1",
+  ],
+  [
+    'asks for several',
+    deleteByRule({ owners: [FAR_OWNER, NODE], freshness: 'recheck' }),
+    { rule: FAR, elsewhere: NORTH },
+    'the command names an owner in cluster north, and others',
+  ],
+  [
+    'asks for none, though its command does',
+    askedFar,
+    { rule: ruleIn('old pod 0'), elsewhere: NORTH },
+    'rule old asks for no owner in another cluster',
+  ],
+  [
+    'asks another cluster',
+    deleteByRule({ owners: [{ ...FAR_OWNER, cluster: 'west' }], freshness: 'recheck' }),
+    { rule: FAR, elsewhere: NORTH },
+    unsaid,
+  ],
+  ['asks elsewhere, and does not say', deleteByRule({ owners: [NODE] }), { rule: FAR }, unsaid],
 ]
 
 for (const [what, command, more, reason] of byOthers) {

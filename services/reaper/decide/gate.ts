@@ -26,9 +26,10 @@ import {
   ruleOf,
 } from '../../../core/model/command.ts'
 import { type Phase, phaseOf } from '../../../core/model/node.ts'
-import type { ObjectMeta } from '../../../core/model/object.ts'
+import { isSamePlace, type ObjectMeta } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import { refusedKey } from '../../../core/model/rule/annotation.ts'
+import { ownerNamedBy } from '../../../core/model/rule/elsewhere.ts'
 import { BEYOND_READS } from '../../../core/model/rule/field-path.ts'
 import type { KindRules, Rule } from '../../../core/model/rule/rule.ts'
 import { besideOf, isReadFor, readsWithin, rulesOfKind } from '../../../core/model/rule/rule.ts'
@@ -49,6 +50,8 @@ export interface Facts {
   readonly clusterEpoch: number | undefined
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
+  /** The other cluster in which the command has an owner; null where it names none. */
+  readonly elsewhere: OtherCluster | null
   /** Empty when it is not. */
   readonly pausedBecause: string
   /**
@@ -84,6 +87,9 @@ export interface Facts {
    */
   readonly unlocked: string | undefined
 }
+
+/** A cluster that is only asked whether an owner is there. */
+export type OtherCluster = Pick<Facts, 'isReachable' | 'clusterEpoch' | 'isConnected'>
 
 export interface GateBounds {
   readonly commandLifeMs: number
@@ -144,9 +150,33 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   if (facts.mode === 'observe') return 'this reaper only observes'
   if (facts.policyMode === 'observe') return 'the policy only observes by now'
   if (isByRule(command) && facts.ruleBecause !== '') return facts.ruleBecause
+  const unasked = elsewhereUnasked(command, facts)
+  if (unasked !== undefined) return unasked
   const unproven = unprovenByRule(command, facts, bounds)
   if (unproven !== undefined) return unproven
   return needsApproval(command) ? 'needs approval' : undefined
+}
+
+/** In which other cluster it has an owner; undefined for none. */
+export function clusterElsewhere(command: Command): OwnerClaim | undefined {
+  return 'owners' in command ? command.owners.find(({ cluster }) => cluster !== '') : undefined
+}
+
+/** Why the other cluster cannot be asked now, or not for what the command says. */
+function elsewhereUnasked(command: Command, { elsewhere }: Facts): string | undefined {
+  const claim = clusterElsewhere(command)
+  if (claim === undefined) return undefined
+  const { cluster } = claim
+  const isOne = 'owners' in command && command.owners.every((each) => each === claim)
+  if (!isOne) return `the command names an owner in cluster ${cluster}, and others`
+  if (elsewhere === null || !elsewhere.isReachable) {
+    return `this reaper has no connection to cluster ${cluster}, where the owner was`
+  }
+  if (elsewhere.clusterEpoch === undefined || !elsewhere.isConnected) {
+    return `the watcher of cluster ${cluster}, where the owner was, is not connected`
+  }
+  if (elsewhere.clusterEpoch === claim.clusterEpoch) return undefined
+  return `the epoch of cluster ${cluster} is ${elsewhere.clusterEpoch}, the command's ${claim.clusterEpoch}`
 }
 
 /** By its coordinates; empty when nothing protects it. */
@@ -219,7 +249,8 @@ export function ruleObjection(
   }
   const found = duenessOf(rule, read.object, command.decidedAt)
   const isLeftAlone = rule.unused !== null && exemptBecause(rule.unused, read.object) !== ''
-  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone
+  const isOther = rule.elsewhere !== null && !isOfClaimed(command, read.object)
+  const isDue = found !== null && found.at <= command.decidedAt && !isLeftAlone && !isOther
   return isDue ? '' : `the object, as it is now, is not due by rule ${rule.name}`
 }
 
@@ -256,6 +287,8 @@ function unprovenByRule(
   const isLate = !isUnbroken || newsMs > goneProofAfterMs
   if (rule.keep !== null && isLate) return `what rule ${rule.name} keeps was counted too long ago`
   if (rule.unused !== null && isLate) return 'what uses the object was seen too long ago'
+  const unclaimed = unclaimedElsewhere(command, rule)
+  if (unclaimed !== undefined) return unclaimed
   const beside = besideOf(rule)
   const { freshness, owners } = command
   const wanted = rule.absent === null ? 'beside' : 'absent'
@@ -264,6 +297,32 @@ function unprovenByRule(
   )
   if (beside === null || (freshness === 'recheck' && isClaimed)) return undefined
   return `the command of rule ${rule.name} does not say which ${beside.kind} is ${wanted}`
+}
+
+/**
+ * An owner in another cluster is asked for there: a GET in the command's own cluster would find
+ * none, whatever became of it.
+ */
+function unclaimedElsewhere(
+  { owners, freshness }: DeleteObject | AnnotateObject,
+  { name, elsewhere }: Rule,
+): string | undefined {
+  const claimed = owners.find(({ claim }) => claim === 'gone-elsewhere')
+  if (elsewhere === null) {
+    return claimed === undefined ? undefined : `rule ${name} asks for no owner in another cluster`
+  }
+  if (freshness === 'recheck' && claimed?.cluster === elsewhere.cluster) return undefined
+  return `the command of rule ${name} does not say which owner in another cluster is gone`
+}
+
+/** It names the owner that the command says is gone, and has none here. */
+function isOfClaimed({ owners }: DeleteObject | AnnotateObject, object: ObjectMeta): boolean {
+  const named = ownerNamedBy(object.annotations)
+  if (named === null || object.ownerReferences.length > 0) return false
+  return owners.some((owner) => {
+    const isSame = owner.cluster === named.cluster && owner.uid === named.uid
+    return owner.claim === 'gone-elsewhere' && isSame && isSamePlace(owner, named)
+  })
 }
 
 /** A rule may have it. */
@@ -404,7 +463,8 @@ export function isOutdated(
   ageMs: number,
   { waitingProofAfterMs, goneProofAfterMs }: GateBounds,
 ): boolean {
-  return ageMs > (claim === 'absent' ? goneProofAfterMs : waitingProofAfterMs)
+  const isGone = claim === 'absent' || claim === 'gone-elsewhere'
+  return ageMs > (isGone ? goneProofAfterMs : waitingProofAfterMs)
 }
 
 const NONE: readonly OwnerClaim[] = []
@@ -422,6 +482,8 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
         : undefined
     case 'beside':
       return `${owner} is named by no rule`
+    case 'gone-elsewhere':
+      return `${owner} is there`
   }
 }
 

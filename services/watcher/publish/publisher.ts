@@ -91,8 +91,8 @@ export class Publisher {
   /** Resolves when everything published until now is acknowledged. */
   async settled(): Promise<void> {
     this.#throwIfLost()
-    const told = this.#told
-    while (this.#acked < told) await this.#progress.promise
+    const last = this.#told
+    while (this.#acked < last) await this.#progress.promise
   }
 
   #enqueue(record: Appending): void {

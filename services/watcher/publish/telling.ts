@@ -39,6 +39,14 @@ export interface TellingDeps {
   readonly counters: Counters
   readonly config: WatcherConfig
   readonly random: Random
+  readonly onlooker?: Onlooker | undefined
+}
+
+/** Learns what is published of objects, after it was. */
+export interface Onlooker {
+  published(object: ObjectMeta): void
+  /** It was deleted, or a list missed it. */
+  left(uid: Uid): void
 }
 
 /** `rewound`: the cluster was restored. `doubted`: only a list can settle it. */
@@ -135,7 +143,10 @@ export class Telling {
       listed: sync.listed,
     })
     this.#unlisted = this.#sightings.forgetUnlisted(sync.id)
-    for (const uid of this.#unlisted) this.#lists.forget(uid)
+    for (const uid of this.#unlisted) {
+      this.#lists.forget(uid)
+      this.#deps.onlooker?.left(uid)
+    }
     this.#sync = undefined
     this.#position = version
     counters.syncs++
@@ -199,7 +210,7 @@ export class Telling {
       this.#ignoreOlder('fine')
       return
     }
-    const { deletions, publisher, cluster, epoch, counters } = this.#deps
+    const { deletions, publisher, onlooker, cluster, epoch, counters } = this.#deps
     this.#touched.drop(uid)
     this.#sightings.forget(uid)
     this.#lists.forget(uid)
@@ -211,12 +222,13 @@ export class Telling {
       object,
       ageMs: 0,
     })
+    onlooker?.left(uid)
     counters.deleted++
     this.#advance(resourceVersion)
   }
 
   #tell(object: ObjectMeta, sync: OpenSync | null, isNew: boolean): void {
-    const { publisher, cluster, epoch, counters } = this.#deps
+    const { publisher, onlooker, cluster, epoch, counters } = this.#deps
     const { uid, resourceVersion } = object
     const hash = projectionHash(object)
     const known = this.#sightings.get(uid)
@@ -238,6 +250,7 @@ export class Telling {
         ? { type: isNew ? 'ObjectAdded' : 'ObjectUpdated', ...about, object }
         : { type: 'ObjectEdited', ...about, object: withoutReferences(object), hash, ...edit },
     )
+    onlooker?.published(object)
     if (isNew) counters.added++
     else counters.updated++
   }

@@ -346,6 +346,7 @@ test('where a name was had by very many, in whichever cluster, a list of it is w
       ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
       ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
       ...{ doubt: null, deletion: null, admission: null, held: null, moreOwners: 0 },
+      ...{ resource: '', departure: null },
       ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
     }),
   }))

@@ -6,6 +6,7 @@
  */
 import { isBeside, isGone, namedBy } from '../../../../core/judge/beside.ts'
 import { isMet } from '../../../../core/judge/condition.ts'
+import { elsewhereOf, unsureOfElsewhere } from '../../../../core/judge/elsewhere.ts'
 import { isBeyond, keepText } from '../../../../core/judge/keep.ts'
 import { caseOf, dueWith, hasAnnotation, isMatch } from '../../../../core/judge/rule.ts'
 import { isTrue, textOf } from '../../../../core/judge/term.ts'
@@ -22,6 +23,7 @@ import type { View } from '../view/view.ts'
 import {
   besideText,
   caseText,
+  elsewhereText,
   exceptNamespacesText,
   fieldText,
   inNamespacesText,
@@ -94,6 +96,13 @@ function conditionsOf(
     const isTrue = isRead ? isBeside(facts, rule, object) : null
     const value = isRead ? (namedBy(rule, object)?.name ?? null) : null
     terms.push({ what: besideText(beside), isTrue, value })
+  }
+  const far = elsewhereOf(facts, rule, object)
+  if (rule.elsewhere !== null && far !== null) {
+    const isTrue = !isRead || far.type === 'unknown' ? null : far.type === 'deleted'
+    const doubt = far.type === 'deleted' ? unsureOfElsewhere(facts, rule) : ''
+    const value = isRead ? [far.because, doubt].filter((text) => text !== '').join('; ') : null
+    terms.push({ what: elsewhereText(rule.elsewhere), isTrue, value })
   }
   if (annotate !== null) {
     const value = isRead ? (textOf(object.annotations, annotate.key) ?? null) : null

@@ -9,6 +9,7 @@
 import { keepText } from '../../../../core/judge/keep.ts'
 import { durationText } from '../../../../core/judge/rule.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
+import type { RuleElsewhere } from '../../../../core/model/rule/elsewhere.ts'
 import type {
   Rule,
   RuleAnnotation,
@@ -25,13 +26,14 @@ import type {
 /** One sentence. */
 export function ruleText(rule: Rule): string {
   const { match, cases, propagationPolicy, gracePeriodSeconds, forMs, warnMs, limit, keep } = rule
-  const { absent, beside, failFirst, annotate } = rule
+  const { absent, beside, elsewhere, failFirst, annotate } = rule
   const what = match.kinds.map(kindText).join(', ')
   const when = cases.map(caseText).join(', or ')
   const where = termsOf(match).map((each) => `, ${each}`)
   const kept = keep === null ? '' : `, but for ${keepText(keep)}${firstText(keep)}`
   const gone = absent === null ? '' : `, while no ${absent.kind} has the name in ${absent.field}`
   const other = beside === null ? '' : `, while ${besideText(beside)}`
+  const far = elsewhere === null ? '' : `, once ${elsewhereText(elsewhere)}${exportText(elsewhere)}`
   const free = rule.unused === null ? '' : `, ${unusedText(rule)}`
   const throughout = forMs === 0 ? '' : `, once that was so for ${durationText(forMs)}`
   const how = propagationPolicy === 'Background' ? '' : `; deleted with ${HOW[propagationPolicy]}`
@@ -39,13 +41,27 @@ export function ruleText(rule: Rule): string {
   const failed = failFirst ? ', after it was set to Failed' : ''
   const marked = annotate === null ? '' : `; annotated with ${pairText(annotate)}, and not deleted`
   const warned = warnMs === 0 ? '' : `; an Event says so ${durationText(warnMs)} before`
-  const others = [gone, other, free, kept].join('')
+  const others = [gone, other, far, free, kept].join('')
   return `${what}, ${when}${where.join('')}${others}${throughout}${how}${grace}${failed}${marked}${warned}${limitText(limit)}.`
+}
+
+/** Of an owner in another cluster. */
+export function elsewhereText({ cluster, kinds, namespaces }: RuleElsewhere): string {
+  const within = inNamespacesText(namespaces)
+  return `the owner that they name in cluster ${cluster} (${anyOf(kinds.map(kindText))}, ${within}) was deleted`
 }
 
 /** Empty where it does not ask. */
 export function unusedText({ unused }: Pick<Rule, 'unused'>): string {
   return unused === null ? '' : `once nothing has used them for ${durationText(unused.forMs)}`
+}
+
+/** What that cluster exports, and to which: it is part of the rule. */
+function exportText({ exports }: RuleElsewhere): string {
+  const all = exports.map(({ kinds, namespaces, to }) => {
+    return `${anyOf(kinds.map(kindText))} ${inNamespacesText(namespaces)} to ${anyOf(to)}`
+  })
+  return all.length === 0 ? ', of which it exports none' : `, of which it exports ${all.join('; ')}`
 }
 
 const HOW = {

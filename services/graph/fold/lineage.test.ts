@@ -1,0 +1,62 @@
+/** What the public record of an object says of how it left: who follows it has nothing else. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { factsOf } from '../../../core/graph/facts.ts'
+import type { Lineage } from '../../../ports/record/lineage.ts'
+import { World } from '../../../testing/model/story.ts'
+import { lineageOf } from './lineage.ts'
+
+/** The last record about an object, after these steps. */
+function recordAfter(uid: string, steps: readonly string[]): Lineage | undefined {
+  const world = new World()
+  world.begin()
+  let last: Lineage | undefined
+  for (const step of steps) {
+    const outcomes = world.events(step).flatMap((each) => world.folder.fold(each, world.now))
+    const facts = factsOf(world.folder.graph, 'c')
+    const at = { partition: 0, partitions: 1, position: 7n, timestamp: world.now }
+    for (const touch of outcomes.flatMap(({ touched }) => [...touched.values()])) {
+      if (touch.uid === uid) last = lineageOf(facts, touch, at) ?? last
+    }
+  }
+  return last
+}
+
+const WATCHED = { evidence: 'deleted', isWatched: true, isOrphaning: false, clusterEpoch: 1 }
+
+test('an object that is there has left in no way', () => {
+  const record = recordAfter('rs-web', ['put rs/web'])
+  deepEqual([record?.phase, record?.resource, record?.departure], ['observed', 'replicasets', null])
+})
+
+const ways: readonly (readonly [string, readonly string[], object])[] = [
+  ['by a deletion that was watched', ['put rs/web', 'delete rs/web'], WATCHED],
+  [
+    'in a later epoch',
+    ['rollback', 'put rs/web', 'delete rs/web'],
+    { ...WATCHED, clusterEpoch: 2 },
+  ],
+  [
+    'and orphaned its dependents',
+    ['put rs/web [deleting orphan]', 'delete rs/web'],
+    { ...WATCHED, isOrphaning: true },
+  ],
+  [
+    'while a list was made',
+    ['put rs/web', 'lose rs/web', 'relist rs'],
+    { ...WATCHED, evidence: 'missing', isWatched: false },
+  ],
+]
+
+for (const [what, steps, departure] of ways) {
+  test(`it left ${what}`, () => {
+    const record = recordAfter('rs-web', steps)
+    equal(record?.phase, 'gone')
+    deepEqual(record?.departure, departure)
+  })
+}
+
+test('one whose kind is unwatched has not left', () => {
+  const record = recordAfter('rs-web', ['put rs/web', 'serve rs unmonitored'])
+  deepEqual([record?.phase, record?.departure], ['suspect', null])
+})

@@ -1,0 +1,258 @@
+/**
+ * The loop of the bridge beside a watcher: learns which objects name owners in other clusters,
+ * reads what the log has of those clusters, and publishes what follows.
+ *
+ * What must stay true: no failure of it ends the watcher, or its other work: it cuts clusters off,
+ * with a reason. What it publishes comes after the records of the objects, in the same partition
+ * and under the same epoch. A cluster is followed only once it is known which objects name owners
+ * there. Other rules, or a reader that is outdated, begin a new bridge, which knows nothing. Where
+ * no rule imports owners, or nothing is exported to this cluster, nothing is read.
+ *
+ * Not here: what is published (owner-bridge.ts), whether a cluster is followed (other-cluster.ts),
+ * which objects name owners (roll-call.ts).
+ */
+import type { ClusterId, ObjectMeta, Uid } from '../../core/model/object.ts'
+import { kindsOf, type Rule } from '../../core/model/rule/rule.ts'
+import { FollowedAssignments } from '../../ports/assignment.ts'
+import type { Cluster } from '../../ports/cluster.ts'
+import { FollowedTopic } from '../../ports/followed-topic.ts'
+import { type Entry, LogError } from '../../ports/log.ts'
+import { type Codec, CodecError } from '../../ports/record/codec.ts'
+import { connectionKey } from './kind/marks.ts'
+import type { Slots } from './kind/slots.ts'
+import {
+  OtherCluster,
+  type OtherClusterParts,
+  type OtherControl,
+  type OtherLook,
+} from './other-cluster.ts'
+import { type BridgeEvent, OwnerBridge } from './owner-bridge.ts'
+import type { LogDeps } from './publish/log-retry.ts'
+import type { Onlooker } from './publish/telling.ts'
+import { RollCall, type Watching } from './roll-call.ts'
+import type { ElsewhereStatus, WatcherObserver } from './status.ts'
+
+export interface BridgingDeps extends LogDeps {
+  readonly codec: Codec
+  readonly server: Cluster
+  readonly observer: WatcherObserver
+  /** Of the objects that name owners elsewhere, and the term of its watcher. */
+  readonly cluster: ClusterId
+  readonly epoch: number
+  /** Of the policy, when the term began. */
+  readonly rules: readonly Rule[]
+  /** Into the partition of the cluster, in order with the records of its objects. */
+  readonly publish: (event: BridgeEvent) => void
+  readonly room: () => Promise<void>
+  readonly lists: Slots
+  readonly watching: () => Watching
+}
+
+/** One bridge, from one change of rules to the next. */
+interface Life {
+  readonly bridge: OwnerBridge
+  readonly call: RollCall
+  readonly others: ReadonlyMap<ClusterId, OtherCluster>
+  /** By cluster, as it was reported last. */
+  readonly status: Map<ClusterId, Standing>
+}
+
+interface Standing {
+  /** Of that cluster; null where it was never known. */
+  readonly epoch: number | null
+  /** Empty where it is followed. */
+  readonly cutOffBecause: string
+}
+
+interface Connection {
+  readonly epoch: number | null
+  /** Why its watcher has no contact; empty where it has. */
+  readonly because: string
+}
+
+interface ControlView {
+  readonly connections: ReadonlyMap<ClusterId, Connection>
+  readonly partitions: ReadonlyMap<ClusterId, { readonly partition: number }>
+}
+
+const NEVER: Standing = { epoch: null, cutOffBecause: 'it was not read yet' }
+const UNREADABLE: Connection = { epoch: null, because: 'the record of its watcher is unreadable' }
+const NO_CONTROL: OtherControl = { partition: undefined, unconnectedBecause: '' }
+/** Events between two waits for room. */
+const AT_ONCE = 500
+const CONNECTIONS = connectionKey('')
+
+export class Bridging implements Onlooker {
+  readonly #deps: BridgingDeps
+  readonly #connections: FollowedTopic
+  readonly #assignments: FollowedAssignments
+  #rules: readonly Rule[] = []
+  #life: Life | undefined
+
+  constructor(deps: BridgingDeps) {
+    const { log, codec, clock, rules } = deps
+    this.#deps = deps
+    this.#connections = new FollowedTopic({ log, clock, topic: 'control', prefix: CONNECTIONS })
+    this.#assignments = new FollowedAssignments(log, codec, clock)
+    this.#begin(importing(rules, deps.cluster), true)
+  }
+
+  /** Of each cluster of which rules import owners. */
+  status(): readonly ElsewhereStatus[] {
+    return [...(this.#life?.status ?? [])].map(([cluster, { cutOffBecause }]) => {
+      return { cluster, cutOffBecause }
+    })
+  }
+
+  published(object: ObjectMeta): void {
+    this.#life?.bridge.noteObject(object)
+  }
+
+  left(uid: Uid): void {
+    this.#life?.bridge.noteGone(uid)
+  }
+
+  /** The rules of the policy, as they are now. */
+  follow(rules: readonly Rule[]): void {
+    const imports = importing(rules, this.#deps.cluster)
+    if (textOf(imports) !== textOf(this.#rules)) this.#begin(imports, false)
+  }
+
+  #begin(rules: readonly Rule[], isFromStart: boolean): void {
+    this.#rules = rules
+    if (rules.length === 0) {
+      this.#life = undefined
+      return
+    }
+    const { log, codec, clock, cluster, epoch } = this.#deps
+    const bridge = new OwnerBridge({ cluster, epoch, rules })
+    const others = bridge.clusters.map((each) => {
+      const noteLineage: OtherClusterParts['noteLineage'] = (uid, lineage) =>
+        bridge.noteLineage(each, uid, lineage)
+      return [each, new OtherCluster({ log, codec, clock, cluster: each, noteLineage })] as const
+    })
+    const note = (object: ObjectMeta): void => bridge.noteListed(object)
+    const kinds = kindsOf(rules)
+    const call = new RollCall({ ...this.#deps, kinds, isFromStart, note })
+    const status = new Map(bridge.clusters.map((each) => [each, NEVER] as const))
+    this.#life = { bridge, call, others: new Map(others), status }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    while (!signal.aborted) {
+      const isMore = await this.#round(signal)
+      await clock.sleep(isMore ? 0 : config.elsewhereMs, signal)
+    }
+  }
+
+  /** Whether there is more to read at once. */
+  async #round(signal: AbortSignal): Promise<boolean> {
+    const life = this.#life
+    if (life === undefined) return false
+    const uncalled = await this.#tried(() => life.call.look(signal))
+    const control = await this.#tried(() => this.#control())
+    let isMore = false
+    for (const [cluster, other] of life.others) {
+      const { epoch, of } = controlOf(control, cluster)
+      const look = await this.#looked(() => other.look(of, signal))
+      if (signal.aborted || life !== this.#life) return false
+      if (look.type === 'outdated') {
+        this.#begin(this.#rules, false)
+        return false
+      }
+      isMore ||= look.isMore
+      const unsure = typeof control === 'string' ? control : look.cutOffBecause
+      const full = life.bridge.isFull(cluster) ? 'more of its objects are exported than kept' : ''
+      this.#note(life, cluster, { epoch, cutOffBecause: unsure || full || uncalled })
+    }
+    await this.#publish(life)
+    return isMore
+  }
+
+  /** What it gives, or why it failed. */
+  async #tried<T>(work: () => Promise<T>): Promise<T | string> {
+    try {
+      return await work()
+    } catch (error) {
+      return reasonOf(error)
+    }
+  }
+
+  async #looked(look: () => Promise<OtherLook>): Promise<OtherLook> {
+    const done = await this.#tried(look)
+    return typeof done === 'string' ? { type: 'read', cutOffBecause: done, isMore: false } : done
+  }
+
+  async #control(): Promise<ControlView> {
+    const { codec } = this.#deps
+    const connections = new Map<ClusterId, Connection>()
+    for (const { key, value } of await this.#connections.latest()) {
+      connections.set(key.slice(CONNECTIONS.length), connectionIn(codec, value))
+    }
+    return { connections, partitions: await this.#assignments.read() }
+  }
+
+  #note(life: Life, cluster: ClusterId, { epoch, cutOffBecause }: Standing): void {
+    const { observer, server } = this.#deps
+    const former = life.status.get(cluster) ?? NEVER
+    const now = { epoch: epoch ?? former.epoch, cutOffBecause }
+    life.status.set(cluster, now)
+    if (now.epoch !== null) {
+      life.bridge.noteCluster(cluster, { clusterEpoch: now.epoch, cutOffBecause })
+    }
+    if (former.cutOffBecause === cutOffBecause) return
+    const fields = { cluster: server.name, owner_cluster: cluster, reason: cutOffBecause }
+    if (cutOffBecause === '') observer.note('info', 'a cluster of owners is followed', fields)
+    else observer.note('warn', 'a cluster of owners is cut off', fields)
+  }
+
+  async #publish({ bridge }: Life): Promise<void> {
+    const { clock, publish, room } = this.#deps
+    for (const [index, event] of bridge.take(clock.monotonicMs()).entries()) {
+      publish(event)
+      if ((index + 1) % AT_ONCE === 0) await room()
+    }
+    await room()
+  }
+}
+
+/** Where nothing is exported to the cluster nothing is imported. */
+function importing(rules: readonly Rule[], cluster: ClusterId): readonly Rule[] {
+  return rules.filter(({ elsewhere }) => elsewhere?.exports.some(({ to }) => to.includes(cluster)))
+}
+
+/** All that a bridge is of. */
+function textOf(rules: readonly Rule[]): string {
+  return JSON.stringify(rules.map(({ elsewhere, match }) => [elsewhere, match.kinds]))
+}
+
+/** Where `control` cannot be read nothing is known of it. */
+function controlOf(
+  control: ControlView | string,
+  cluster: ClusterId,
+): { readonly epoch: number | null; readonly of: OtherControl } {
+  if (typeof control === 'string') return { epoch: null, of: NO_CONTROL }
+  const connection = control.connections.get(cluster)
+  const partition = control.partitions.get(cluster)?.partition
+  const { epoch = null, because = 'its watcher never had contact' } = connection ?? {}
+  return { epoch, of: { partition, unconnectedBecause: because } }
+}
+
+function connectionIn(codec: Codec, value: Entry['value']): Connection {
+  try {
+    const record = value === null ? undefined : codec.decode(value)
+    if (record?.type !== 'Control') return UNREADABLE
+    const { number: epoch, connected, why } = record
+    return { epoch, because: connected ? '' : `its watcher has no contact: ${why}` }
+  } catch (error) {
+    if (error instanceof CodecError) return UNREADABLE
+    throw error
+  }
+}
+
+/** The loop goes on: another watcher would fail in the same way. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return error instanceof LogError ? `the log cannot be read: ${message}` : `it failed: ${message}`
+}

@@ -1,0 +1,92 @@
+/**
+ * Lists the kinds whose objects may name owners in other clusters, once for each bridge, to learn
+ * which ones do: a watcher that resumes does not publish what is there already.
+ *
+ * What must stay true: until each of these kinds was listed it is not known which owners are named.
+ * A kind that its monitor lists from the start for the same bridge is not listed twice.
+ *
+ * Not here: what is published of objects (publish/telling.ts), what follows (owner-bridge.ts).
+ */
+import type { GroupKind, ObjectMeta } from '../../core/model/object.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Cluster } from '../../ports/cluster.ts'
+import type { WatcherConfig } from './config.ts'
+import { within } from './deadline.ts'
+import { isPassing } from './identity.ts'
+import { type KindKey, kindKey } from './kind/catalog.ts'
+import type { KindMonitor } from './kind/kind-monitor.ts'
+import type { Slots } from './kind/slots.ts'
+
+/** What is watched, as the roster has it. */
+export interface Watching {
+  readonly hasAnswer: boolean
+  readonly monitors: readonly Pick<KindMonitor, 'kind' | 'position' | 'listedMs'>[]
+}
+
+export interface RollCallParts {
+  readonly server: Pick<Cluster, 'list'>
+  readonly clock: Clock
+  readonly config: Pick<WatcherConfig, 'listPageSize' | 'rollCallMs'>
+  /** Lists of the whole watcher take turns. */
+  readonly lists: Slots
+  readonly watching: () => Watching
+  readonly kinds: readonly GroupKind[]
+  /** Everything that was published, since the first object, was noted for the bridge. */
+  readonly isFromStart: boolean
+  readonly note: (object: ObjectMeta) => void
+}
+
+export class RollCall {
+  readonly #parts: RollCallParts
+  readonly #called = new Set<KindKey>()
+
+  constructor(parts: RollCallParts) {
+    this.#parts = parts
+  }
+
+  /** Lists what is left. Why it is not known of all objects; empty where it is. */
+  async look(signal: AbortSignal): Promise<string> {
+    const { watching, kinds } = this.#parts
+    const wanted = new Set(kinds.map(kindKey))
+    const { hasAnswer, monitors } = watching()
+    if (!hasAnswer) return NOT_LISTED
+    for (const monitor of monitors) {
+      const key = kindKey(monitor.kind)
+      if (!wanted.has(key) || this.#called.has(key)) continue
+      if (!this.#isListed(monitor)) {
+        // It lists all of them, and publishes them, before it has a position.
+        if (monitor.position === null) return NOT_LISTED
+        const because = await this.#list(monitor.kind, signal)
+        if (because !== '') return because
+      }
+      this.#called.add(key)
+    }
+    return ''
+  }
+
+  #isListed({ listedMs }: Watching['monitors'][number]): boolean {
+    return this.#parts.isFromStart && Number.isFinite(listedMs)
+  }
+
+  async #list(kind: Watching['monitors'][number]['kind'], signal: AbortSignal): Promise<string> {
+    const { server, clock, config, lists, note } = this.#parts
+    const { listPageSize, rollCallMs } = config
+    const resource = { ...kind, version: kind.versions[0] ?? '' }
+    const list = async (limit: AbortSignal): Promise<void> => {
+      for await (const page of server.list(resource, listPageSize, limit)) {
+        for (const object of page.objects) note(object)
+        await clock.sleep(0, limit)
+      }
+      limit.throwIfAborted()
+    }
+    try {
+      await lists.use(() => within(clock, rollCallMs, signal, list), signal)
+      return ''
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error
+      return `${NOT_LISTED}: ${kind.resource} cannot be listed (${error.message})`
+    }
+  }
+}
+
+const NOT_LISTED = 'which objects here name owners there is not known yet'

@@ -1,0 +1,60 @@
+/**
+ * Broken builds of owners in other clusters: what counts as a deletion, and in which epoch.
+ *
+ * What must stay true: each is one mistake that a developer could make.
+ */
+import type { BrokenBuild } from './broken-build.ts'
+
+const BRIDGE = 'services/watcher/owner-bridge.test.ts'
+
+export const BROKEN_ELSEWHERE: readonly BrokenBuild[] = [
+  {
+    name: 'an owner that is missing elsewhere was deleted',
+    mistake: 'a list that lacks an owner of another cluster has its dependents deleted',
+    changes: [
+      {
+        file: 'services/watcher/owner-bridge.ts',
+        function: 'stateOf',
+        body: [
+          'const state = original({ lineage, isForgotten }, clusterEpoch)',
+          "return state === 'unknown' && lineage.phase === 'gone' ? 'deleted' : state",
+        ],
+      },
+    ],
+    by: { file: BRIDGE, test: 'an owner missing in a list: unknown 1' },
+  },
+  {
+    name: 'an owner elsewhere orphans nothing',
+    mistake: 'an owner that was deleted with orphan takes its dependents of other clusters along',
+    changes: [
+      {
+        file: 'services/watcher/owner-bridge.ts',
+        function: 'stateOf',
+        body: [
+          'const state = original({ lineage, isForgotten }, clusterEpoch)',
+          "return state === 'orphaned' ? 'deleted' : state",
+        ],
+      },
+    ],
+    by: { file: BRIDGE, test: 'an owner that orphans: orphaned 1' },
+  },
+  {
+    name: 'a deletion elsewhere outlives a restore',
+    mistake: 'what was watched before the cluster of the owner was restored counts afterwards',
+    changes: [
+      {
+        file: 'core/judge/elsewhere.ts',
+        function: 'statusOf',
+        body: [
+          'const fact = facts.elsewhere(owner.cluster, owner.uid)?.fact ?? null',
+          'const of = facts.elsewhereCluster(owner.cluster)',
+          "if (of === undefined || fact?.state !== 'deleted') return original(facts, owner)",
+          'if (!isSamePlace(fact.place, owner)) return original(facts, owner)',
+          'const since = Math.max(fact.since, of.since)',
+          "return { type: 'deleted', because: '', since, owner, fact }",
+        ],
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story rule elsewhere restored' },
+  },
+]
