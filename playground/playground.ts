@@ -16,6 +16,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { systemRandom } from '../runtime/random.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
 import { runArgo } from './argo.ts'
+import { makeEdge } from './edge.ts'
 import { type Address, ANY_HERE, serveHttp } from './http.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { MISSING_MS, runWorkload } from './workload.ts'
@@ -91,7 +92,10 @@ export async function startServers(
     servers.push(await start(name, listen[index + 1]))
   }
   const apis = [servers[0].api, ...servers.slice(1).map(({ api }) => api)] as const
-  if (workload) starting.use(started((signal) => runArgo({ apis, clock, missingMs }, signal)))
+  if (workload) {
+    starting.use(started((signal) => runArgo({ apis, clock, missingMs }, signal)))
+    starting.use(started((signal) => makeEdge(apis, signal)))
+  }
   const running = starting.move()
   return { servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
 

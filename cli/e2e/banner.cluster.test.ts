@@ -69,7 +69,7 @@ test('each command of the banner works as it is printed, the archive among them'
   const [tree, plan, remove, why, across, beside, rule, ...rest] = commands.map((line) =>
     line.trim(),
   )
-  const [enforce, restore, restored, tail, none] = rest
+  const [enforce, edge, leave, restore, restored, tail, none] = rest
   equal(none, undefined, text)
   const first = await pasted(tree!, cwd)
   match(
@@ -98,6 +98,15 @@ test('each command of the banner works as it is printed, the archive among them'
   await eventually('and deletes what is due once it is enforced', async () => {
     const { stdout, stderr } = await pasted(rule!, cwd)
     return /^Enforced by .* \(seen its plan\)/m.test(stdout) || stdout + stderr
+  })
+  await eventually('an owner in the other cluster is there', async () => {
+    const { stdout, stderr } = await pasted(edge!, cwd)
+    return stdout.includes('that owner is there') || stdout + stderr
+  })
+  equal((await pasted(leave!, cwd)).code, 0)
+  await eventually('its deletion is known in this one', async () => {
+    const { stdout, stderr } = await pasted(edge!, cwd)
+    return /that owner was deleted/.test(stdout) || stdout + stderr
   })
   await eventually('restore finds them in the archive', async () => {
     const { code, stdout, stderr } = await pasted(restore!, cwd)

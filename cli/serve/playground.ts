@@ -13,8 +13,9 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
 import { APPLICATION } from '../../playground/argo.ts'
+import { EDGE, rulesOver } from '../../playground/edge.ts'
 import type { PlaygroundServers } from '../../playground/playground.ts'
-import { PLAYGROUND_RULES, RULE_NAME } from '../../playground/rules.ts'
+import { RULE_NAME } from '../../playground/rules.ts'
 import type { MarkSettings } from '../../ports/record/manager-mark.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
@@ -220,7 +221,7 @@ async function collectIn(
         process.stdout.write(welcome(kubeconfigIn(flags.data), url, config, flags))
       },
     }
-    const rules = flags.workload ? PLAYGROUND_RULES : config.rules
+    const rules = flags.workload ? rulesOver(servers.map(({ api }) => api)) : config.rules
     const marks = flags.workload ? MARKS : config.marks
     await runEmbedded(
       { config: { ...config, rules, marks }, clusters: connected, logger, steps },
@@ -273,6 +274,8 @@ function welcome(
     `${kinfold} plan delete app/${APPLICATION.name} -n ${APPLICATION.namespace} --cluster north${asked}`,
     `${kinfold} rules plan ${RULE_NAME} --cluster north${asked}`,
     `${kinfold} rules enforce ${RULE_NAME} --why 'seen its plan' --yes${asked}`,
+    `${kinfold} rules explain ${EDGE.rule} cm/${EDGE.dependent} -n ${EDGE.namespace} --cluster south${asked}`,
+    `kubectl ${into} -n ${EDGE.namespace} delete configmap ${EDGE.owner}`,
     ...(archive.settings === undefined
       ? []
       : [

@@ -182,12 +182,12 @@ export class ServiceProcess {
   }
 
   async ask(path: string): Promise<Response> {
-    const url = await this.#url()
+    const url = await this.url()
     return await fetch(url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
   }
 
   /** From its log. */
-  async #url(): Promise<string> {
+  async url(): Promise<string> {
     for (const line of (await this.#lines()).slice(this.#linesBefore).reverse()) {
       const match = /"url":"(http:[^"]+)"/.exec(line)
       if (match?.[1] !== undefined) return match[1]
