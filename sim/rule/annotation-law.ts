@@ -39,14 +39,24 @@ export function isAnnotation({ acting: { request } }: EffectSeen): boolean {
 
 /** Why it may not be set; empty when it may. */
 export function objectionToAnnotation(seen: EffectSeen): string {
-  const { world, site, acting, before, after } = seen
+  const { world, site, before } = seen
   const { uid, resourceVersion } = before.metadata
   const known = COMMANDS.get(world)?.get(`${site.id}/${uid}`) ?? []
-  const command = known.find(({ target, annotation: { key, value } }) => {
+  // Rules that say the same may both have it annotated: one of the commands has to be right.
+  const commands = known.filter(({ target, annotation: { key, value } }) => {
     const metadata = { uid, resourceVersion, annotations: { [key]: value } }
     return target.resourceVersion === resourceVersion && isDeepStrictEqual(seen.sent, { metadata })
   })
-  if (command === undefined) return 'no command sets that on this version of it (I41)'
+  const [first = 'no command sets that on this version of it (I41)', ...others] = commands.map(
+    (command) => objectionTo(seen, command),
+  )
+  return others.includes('') ? '' : first
+}
+
+function objectionTo(
+  { world, acting, before, after }: EffectSeen,
+  command: AnnotateObject,
+): string {
   if (!isAlike(before, after, command)) return 'more than an annotation is another (I41)'
   const rule = ruleOf(world, command.rule.digest)
   if (!isDeepStrictEqual(rule?.annotate, command.annotation)) return 'its rule sets another (I41)'
