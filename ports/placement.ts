@@ -27,7 +27,7 @@ export interface Placement extends AsyncDisposable {
   /**
    * Joins as the process that answers at `url`. Assignments are returned as they are made, until
    * `signal` aborts: then the process leaves, all its partitions are revoked, and the assignments
-   * end. `report`: asked from time to time; without one it counts as ready for whatever it is given.
+   * end. `report`: asked from time to time; without one it counts as ready for all it is given.
    */
   assignments(url: string, signal: AbortSignal, report?: () => Report): AsyncIterable<Placed>
   /**

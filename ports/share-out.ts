@@ -94,7 +94,7 @@ function keepActive(members: readonly Member[], partitions: number): void {
   }
 }
 
-/** Those that nobody has: at once, to who can answer soonest. */
+/** Those without a member: at once, to the one that can answer soonest. */
 function giveFree(members: readonly Member[], weights: readonly number[]): void {
   const taken = new Set(members.flatMap(({ active }) => [...active]))
   for (const partition of weights.keys()) {

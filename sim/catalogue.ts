@@ -87,6 +87,7 @@ export const NOT_DRAWN: Rows = {
   F99: 'programs of two versions fold one log during an upgrade',
   rule: 'an object is due by a rule that an order enforces',
   'unused rule': 'an object is due by a rule since nothing has used it for its time',
+  'elsewhere rule': 'an object is due by a rule since its owner in another cluster was deleted',
   'keep rule': 'an object is due by a rule that keeps the newest of its group, and is none of them',
   'absent rule': 'an object is due by a rule since the Node that it names is not there',
   'policy rule': 'an object is due by a CleanupPolicy that its annotation enforces',

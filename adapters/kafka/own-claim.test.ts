@@ -1,4 +1,4 @@
-/** A process says again what it is ready for, and what it folds, only where that moves something. */
+/** A process says again what it is ready for, and what it folds, where that moves something. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Report } from '../../ports/share-out.ts'
