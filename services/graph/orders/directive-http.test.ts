@@ -392,6 +392,17 @@ test('only the rule that was read is enforced, and who names no rule reads which
   equal(await rig.ruleOrder('old'), undefined)
 })
 
+test('a rule about owners in other clusters only reports, whichever digest is named', async (t) => {
+  const rig = await rigFor(t)
+  const far = 'far cm 0 for:3600 elsewhere:north import:rs/team export:rs/team/test'
+  await rig.tell([`rule ${far}`])
+  const digest = ruleDigest(ruleIn(far))
+  const refused = await rig.order({ ...ENFORCE, subject: 'far', digest })
+  equal(refused.status, 409)
+  match(await effectOf(Promise.resolve(refused)), /^rule far only reports, so nothing enforces it/)
+  equal(await rig.ruleOrder('far'), undefined)
+})
+
 test('who gives an order about a rule twice is told so, and reapers read it again', async (t) => {
   const rig = await rigFor(t)
   await rig.tell([RULE])
