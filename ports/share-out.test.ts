@@ -212,6 +212,16 @@ test('who folds a cluster in which much happens has fewer others', () => {
   deepEqual(shares.get('b')?.active, [1, 2, 3, 4, 5, 6, 7])
 })
 
+test('a member that has one heavy partition alone keeps no other from a newcomer', () => {
+  const quiet = [1, 2, 3, 4, 5, 6]
+  const former = new Map<string, Former>([
+    ['a', { active: [0], standby: [], ready: [0], loads: [[0, 200]] }],
+    ['b', { active: quiet, standby: [], ready: quiet, loads: [] }],
+    ['c', { ...NOTHING, ready: [], loads: [] }],
+  ])
+  deepEqual(assign(former, 7, 0).get('c')?.next, [4, 5, 6])
+})
+
 test('a partition weighs twice as much only with twice the events', () => {
   deepEqual([0, 24, 25, 74, 75, 1_000].map(weightOf), [1, 1, 2, 2, 4, 32])
 })

@@ -109,30 +109,45 @@ function giveFree(members: readonly Member[], weights: readonly number[]): void 
   }
 }
 
-/** From the heaviest member to the lightest, while that brings them closer. */
+/** To the lightest member from the heaviest that can give one, while that brings them closer. */
 function move(members: readonly Member[], weights: readonly number[]): void {
   const planned = new Map(members.map((member) => [member, new Set(member.active)] as const))
-  const weightOfPlan = (member: Member): number => weightIn(weights, planned.get(member) ?? [])
-  const gapOf = (from: Member, to: Member): number => weightOfPlan(from) - weightOfPlan(to)
   for (;;) {
-    const byWeight = members.toSorted((a, b) => gapOf(b, a))
-    const [from, to] = [byWeight[0], byWeight.at(-1)]
-    if (from === undefined || to === undefined) break
-    const gap = gapOf(from, to)
-    const movable = [...(planned.get(from) ?? [])].filter((each) => (weights[each] ?? 1) < gap)
-    const isOfOld = (each: number): number => Number(from.former.active.includes(each))
-    const [partition] = movable.sort(
+    const weightOfPlan = (member: Member): number => weightIn(weights, planned.get(member) ?? [])
+    const byWeight = members.toSorted((a, b) => weightOfPlan(b) - weightOfPlan(a))
+    const to = byWeight.at(-1)
+    if (to === undefined) break
+    const moved = byWeight.flatMap((from) => {
+      const gap = weightOfPlan(from) - weightOfPlan(to)
+      const partition = movable({ from, to }, [...(planned.get(from) ?? [])], { weights, gap })
+      return partition === undefined ? [] : [{ from, partition }]
+    })
+    const [first] = moved
+    if (first === undefined) break
+    planned.get(first.from)?.delete(first.partition)
+    planned.get(to)?.add(first.partition)
+  }
+  for (const [member, plan] of planned) for (const each of plan) give(members, member, each)
+}
+
+/** By which the two come closest; rather one that is at hand there, and none that was here. */
+function movable(
+  { from, to }: { readonly from: Member; readonly to: Member },
+  partitions: readonly number[],
+  { weights, gap }: { readonly weights: readonly number[]; readonly gap: number },
+): number | undefined {
+  const weight = (partition: number): number => weights[partition] ?? 1
+  const isOfOld = (partition: number): number => Number(from.former.active.includes(partition))
+  const [best] = partitions
+    .filter((each) => weight(each) < gap)
+    .sort(
       (a, b) =>
         isOfOld(a) - isOfOld(b) ||
         Number(isAtHand(to, b)) - Number(isAtHand(to, a)) ||
-        Math.abs(gap - 2 * (weights[a] ?? 1)) - Math.abs(gap - 2 * (weights[b] ?? 1)) ||
+        Math.abs(gap - 2 * weight(a)) - Math.abs(gap - 2 * weight(b)) ||
         b - a,
     )
-    if (partition === undefined) break
-    planned.get(from)?.delete(partition)
-    planned.get(to)?.add(partition)
-  }
-  for (const [member, plan] of planned) for (const each of plan) give(members, member, each)
+  return best
 }
 
 /** One that is answered waits until the other can answer it, too. */

@@ -169,6 +169,7 @@ test('what a member of an older version leaves out reads as empty', () => {
     next: [],
     policies: [],
     members: [],
+    loads: [],
   })
 })
 
@@ -178,6 +179,7 @@ test('what is told arrives as it was', () => {
   const given: Given = {
     ...{ active: [1], standby: [2], next: [2], owners: [['http://ä', [1]]], policies: [] },
     members: [{ url: 'http://ä', id: 'x' }],
+    loads: [[1, 30]],
   }
   deepEqual(decodeGiven(encodeGiven(given)), given)
 })

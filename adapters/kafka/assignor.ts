@@ -31,6 +31,8 @@ export interface Given extends Share {
   readonly owners: readonly (readonly [url: string, partitions: readonly number[]])[]
   /** Of all members by their URL, its own too. */
   readonly policies: readonly (readonly [url: string, policy: string])[]
+  /** Of all partitions, as their members said last: who is given one may not know it yet. */
+  readonly loads: Report['loads']
   /** All members, its own too; empty where a leader of an older version shares out. */
   readonly members: readonly Peer[]
 }
@@ -45,7 +47,9 @@ export function assignGroup(
   const owners = [...shares].map(([id, { active }]) => [claims.get(id)?.url ?? '', active] as const)
   const policies = [...claims.values()].map(({ url, policy }) => [url, policy] as const)
   const members = [...claims].map(([id, { url }]) => ({ id, url }))
-  return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies, members }]))
+  const loads = [...claims.values()].flatMap((claim) => claim.loads ?? [])
+  const same = { owners, policies, members, loads }
+  return new Map([...shares].map(([id, share]) => [id, { ...share, ...same }]))
 }
 
 /** Which members use which policy; empty when all that report one use the same. */
@@ -92,6 +96,7 @@ export function encodeGiven(given: Given): Buffer {
 }
 
 export function decodeGiven(bytes: Buffer): Given {
-  const { policies = [], members = [], next = [], ...given } = JSON.parse(bytes.toString()) as Given
-  return { ...given, next, policies, members }
+  const read = JSON.parse(bytes.toString()) as Given
+  const { policies = [], members = [], next = [], loads = [] } = read
+  return { ...read, next, policies, members, loads }
 }

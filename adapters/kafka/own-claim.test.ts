@@ -5,7 +5,8 @@ import type { Report } from '../../ports/share-out.ts'
 import { SettableClock } from '../../testing/settable-clock.ts'
 import { OwnClaim } from './own-claim.ts'
 
-const GIVEN = { active: [0], standby: [1, 2], next: [2], owners: [], policies: [], members: [] }
+const NOBODY = { owners: [], policies: [], members: [], loads: [] }
+const GIVEN = { ...NOBODY, active: [0], standby: [1, 2], next: [2] }
 const WHO = { url: 'http://a', policy: '' }
 
 test('who is ready for what it waits for says so, and for nothing else', () => {
@@ -25,6 +26,41 @@ test('who is ready for what it waits for says so, and for nothing else', () => {
     ...{ ready: [0, 1, 2], loads: [] },
   })
   equal(claim.isOutdated, false)
+})
+
+test('who was ready a moment ago is ready for the group', () => {
+  const clock = new SettableClock()
+  const report: { ready: number[]; loads: Report['loads'] } = { ready: [0, 2], loads: [] }
+  const claim = new OwnClaim(WHO, clock, () => report)
+  claim.given(GIVEN, 4)
+  equal(claim.isOutdated, true)
+  report.ready = [0]
+  clock.pass(500)
+  deepEqual(claim.say().ready, [0, 2])
+  claim.given(GIVEN, 5)
+  clock.pass(6_000)
+  deepEqual(claim.say().ready, [0])
+})
+
+test('of a partition that it was just given a process says what the group knows', () => {
+  const report: Report = { ready: [0, 2], loads: [[0, 7]] }
+  const claim = new OwnClaim(WHO, new SettableClock(), () => report)
+  claim.given(
+    {
+      ...GIVEN,
+      active: [0, 2],
+      loads: [
+        [0, 90],
+        [2, 400],
+        [5, 10],
+      ],
+    },
+    4,
+  )
+  deepEqual(claim.say().loads, [
+    [0, 7],
+    [2, 400],
+  ])
 })
 
 test('a load that is twice another for minutes is said', () => {

@@ -13,6 +13,8 @@ import type { Claim, Given } from './assignor.ts'
 
 /** For so long a load is another before partitions move because of it. */
 const LOAD_MS = 300_000
+/** What was found ready so shortly before counts as ready, however it swings. */
+const READY_MS = 5_000
 /** How many times it has to be as much, or as little. */
 const LOAD_RATIO = 2
 
@@ -22,6 +24,9 @@ export class OwnClaim {
   #claim: Claim
   #next: readonly number[] = []
   #saidMs: number
+  /** As the group knows them: of a partition that is new to it a process knows nothing. */
+  #loads: Report['loads'] = []
+  #found: { readonly ready: readonly number[]; readonly atMs: number } | undefined
 
   constructor(
     { url, policy }: Pick<Claim, 'url' | 'policy'>,
@@ -36,14 +41,30 @@ export class OwnClaim {
 
   /** As it is now; from here on that counts as said. */
   say(): Claim {
-    this.#saidMs = this.#clock.monotonicMs()
-    this.#claim = { ...this.#claim, ...this.#report?.() }
+    const nowMs = this.#clock.monotonicMs()
+    this.#saidMs = nowMs
+    const report = this.#report?.()
+    if (report === undefined) return this.#claim
+    const { ready: found = [], atMs = Number.NEGATIVE_INFINITY } = this.#found ?? {}
+    const lately = nowMs - atMs <= READY_MS ? found : []
+    const ready = [...new Set([...report.ready, ...lately])]
+    this.#claim = { ...this.#claim, ready, loads: this.#loadsIn(report) }
     return this.#claim
   }
 
-  given({ active, standby, next }: Given, generation: number): void {
+  given({ active, standby, next, loads }: Given, generation: number): void {
     this.#claim = { ...this.#claim, generation, active, standby }
     this.#next = next
+    this.#loads = loads
+    this.#found = undefined
+  }
+
+  #loadsIn({ loads }: Report): Report['loads'] {
+    const known = new Set(loads.map(([partition]) => partition))
+    const { active } = this.#claim
+    const isUnknown = (partition: number): boolean =>
+      active.includes(partition) && !known.has(partition)
+    return [...loads, ...this.#loads.filter(([partition]) => isUnknown(partition))]
   }
 
   /** It answers for nothing yet, and is to. */
@@ -57,9 +78,13 @@ export class OwnClaim {
     if (report === undefined) return false
     const said = this.#claim.ready ?? []
     const isReady = (each: number): boolean => report.ready.includes(each) && !said.includes(each)
-    if (this.#next.some(isReady)) return true
+    const found = this.#next.filter(isReady)
+    if (found.length > 0) {
+      this.#found = { ready: found, atMs: this.#clock.monotonicMs() }
+      return true
+    }
     if (this.#clock.monotonicMs() - this.#saidMs < LOAD_MS) return false
-    const [was, is] = [weightIn(this.#claim.loads ?? []), weightIn(report.loads)]
+    const [was, is] = [weightIn(this.#claim.loads ?? []), weightIn(this.#loadsIn(report))]
     return Math.max(was, is) >= LOAD_RATIO * Math.min(was, is)
   }
 }

@@ -22,7 +22,8 @@ let position = 1_000_000n
 test('a load is that of minutes', () => {
   const clock = new SettableClock()
   const rates = new EventRates(clock)
-  deepEqual(rates.of([{ partition: 3, position }]), [[3, 0]])
+  deepEqual(rates.of([{ partition: 3, position }]), [], 'it is not known yet')
+  equal(loadAfter(rates, clock, 60, 0), 0)
   const burst = loadAfter(rates, clock, 10, 900)
   ok(burst > 0 && burst < 120, `${burst}`)
   const steady = loadAfter(rates, clock, 900, 200)
@@ -36,6 +37,8 @@ test('what was folded before a task was here does not count', () => {
   rates.of([{ partition: 3, position }])
   clock.pass(60 * SECOND)
   deepEqual(rates.of([]), [])
+  clock.pass(60 * SECOND)
+  rates.of([{ partition: 3, position: position + 5_000n }])
   clock.pass(60 * SECOND)
   deepEqual(rates.of([{ partition: 3, position: position + 5_000n }]), [[3, 0]])
 })

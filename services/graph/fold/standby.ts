@@ -75,6 +75,8 @@ export class Standby {
         await this.#follow(signal)
       } catch (error) {
         if (signal.aborted) return
+        // What it has by then is not known before it follows again.
+        this.#end = undefined
         await this.#mend(error)
         if (this.#next > before) backoff.reset()
         await clock.sleep(backoff.next(), signal)
