@@ -1033,7 +1033,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...{ state: following, because: text, epoch: number, ownerEpoch: number },
     ...{ since: number, heardAt: number, position: offset },
   },
-  ElsewhereNamespace: { namers: number },
+  ElsewhereNamespace: { namers: number, isOver: truth },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

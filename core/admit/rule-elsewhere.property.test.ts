@@ -13,7 +13,7 @@ import { check } from '../../testing/model/state-check.ts'
 import { World } from '../../testing/model/story.ts'
 import { factsOf } from '../graph/facts.ts'
 import { elsewhereOf } from '../judge/elsewhere.ts'
-import { MOST_NAMERS } from '../model/constant.ts'
+import { FEW_NAMERS, MOST_NAMERS } from '../model/constant.ts'
 import type { Event } from '../model/event.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta } from '../model/object.ts'
@@ -159,7 +159,10 @@ test('nothing is known in a namespace with too many objects that name such owner
   equal(isDue(), false)
   world.step(`put cm/there in other [annotation:kinfold.io/owner=${owner}]`)
   equal(factsOf(world.folder.graph, 'c').node('cm-there')?.verdict?.rule, 'far')
+  // One more or less at the bound judges none anew.
   world.step('delete cm/more')
+  equal(isDue(), false)
+  for (let number = FEW_NAMERS; number < MOST_NAMERS; number++) world.step(`delete cm/c${number}`)
   equal(isDue(), true)
 })
 

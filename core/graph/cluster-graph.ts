@@ -21,6 +21,7 @@ import type {
   Directives,
   Elsewhere,
   ElsewhereCluster,
+  ElsewhereNamespace,
   FirstApproval,
   Gets,
   HeldNode,
@@ -276,9 +277,9 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(elsewhereClusterKey(this.cluster, owner), known)
   }
 
-  setElsewhereNamers(namespace: string, namers: number): void {
+  setElsewhereNamers(namespace: string, row: ElsewhereNamespace | null): void {
     const key = elsewhereNamespaceKey(this.cluster, namespace)
-    this.#put(key, namers === 0 ? null : { type: 'ElsewhereNamespace', namers })
+    this.#put(key, row)
   }
 
   setKeeping(keeping: Keeping | null): void {

@@ -28,6 +28,7 @@ import type {
   Directives,
   Elsewhere,
   ElsewhereCluster,
+  ElsewhereNamespace,
   FirstApproval,
   Gets,
   HeldNode,
@@ -189,7 +190,7 @@ export interface ClusterFacts {
   /** How the cluster of such owners is followed; undefined where it never was. */
   elsewhereCluster(owner: ClusterId): ElsewhereCluster | undefined
   /** How many objects of a namespace name owners in other clusters. */
-  elsewhereNamers(namespace: string): number
+  elsewhereNamers(namespace: string): ElsewhereNamespace | undefined
   /** Undefined where no object is in any. */
   readonly keeping: Keeping | undefined
   /** The objects that wait for approval. */
@@ -404,9 +405,9 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
     return typed(this.reader.get(elsewhereClusterKey(this.cluster, owner)), 'ElsewhereCluster')
   }
 
-  elsewhereNamers(namespace: string): number {
+  elsewhereNamers(namespace: string): ElsewhereNamespace | undefined {
     const key = elsewhereNamespaceKey(this.cluster, namespace)
-    return typed(this.reader.get(key), 'ElsewhereNamespace')?.namers ?? 0
+    return typed(this.reader.get(key), 'ElsewhereNamespace')
   }
 
   get keeping(): Keeping | undefined {

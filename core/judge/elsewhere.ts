@@ -60,7 +60,7 @@ export function elsewhereOf(
   if (owner === null || unnamed !== '') return { type: 'unnamed', because: unnamed }
   const refused = refusedBecause(elsewhere, owner, facts.cluster)
   if (refused !== '') return { type: 'refused', because: refused }
-  if (facts.elsewhereNamers(object.namespace) > MOST_NAMERS) return overOf(object)
+  if (facts.elsewhereNamers(object.namespace)?.isOver === true) return overOf(object)
   return statusOf(facts, owner)
 }
 

@@ -57,6 +57,8 @@ export const KIND_FRESH_MS = 90_000
 export const ELSEWHERE_FRESH_MS = 180_000
 /** Where more objects of a namespace name owners in other clusters nothing is known of any. */
 export const MOST_NAMERS = 5_000
+/** So few that they count again: one more and one less at the bound judges none anew. */
+export const FEW_NAMERS = 4_000
 /** How long references wait for their owner's kind to get in sync before it is asked by GET. */
 export const KIND_PATIENCE_MS = 30_000
 

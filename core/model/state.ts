@@ -915,6 +915,8 @@ export interface ElsewhereCluster {
 export interface ElsewhereNamespace {
   readonly type: 'ElsewhereNamespace'
   readonly namers: number
+  /** There were too many, and are not few enough yet. */
+  readonly isOver: boolean
 }
 
 /**

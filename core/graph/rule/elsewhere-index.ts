@@ -8,7 +8,7 @@
  *
  * Not here: what is published about such owners (observe/elsewhere.ts).
  */
-import { MOST_NAMERS } from '../../model/constant.ts'
+import { FEW_NAMERS, MOST_NAMERS } from '../../model/constant.ts'
 import type { Node } from '../../model/node.ts'
 import type { ClusterId, GroupKind, Uid } from '../../model/object.ts'
 import { type OwnerElsewhereName, ownerNamedBy } from '../../model/rule/elsewhere.ts'
@@ -43,11 +43,12 @@ function count({ graph }: Step, { cluster, uid }: OwnerElsewhereName, by: 1 | -1
 
 function countWithin(step: Step, namespace: string, by: number): void {
   const { graph } = step
-  const had = graph.elsewhereNamers(namespace)
-  const has = Math.max(0, had + by)
-  graph.setElsewhereNamers(namespace, has)
-  const isCrossed = had > MOST_NAMERS !== has > MOST_NAMERS
-  if (isCrossed && graph.keeping !== undefined) judgeWaiters(step, namersWait(namespace))
+  const { namers: had = 0, isOver: wasOver = false } = graph.elsewhereNamers(namespace) ?? {}
+  const namers = Math.max(0, had + by)
+  const isOver = namers > (wasOver ? FEW_NAMERS : MOST_NAMERS)
+  const row = { type: 'ElsewhereNamespace', namers, isOver } as const
+  graph.setElsewhereNamers(namespace, namers === 0 ? null : row)
+  if (isOver !== wasOver && graph.keeping !== undefined) judgeWaiters(step, namersWait(namespace))
 }
 
 /** What objects wait for that name it: another state of that owner. */
