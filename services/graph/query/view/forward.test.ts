@@ -292,13 +292,18 @@ test('a process that is asked for all that it has, and lacks some, is not taken 
   const all = [0, 1, 2, 3]
   const owners = (): ReadonlyMap<number, string> =>
     new Map(all.map((each) => [each, urls[0] ?? '']))
-  const { all: processes } = await grouped(t, [{ owners }, {}, {}])
-  const [asked, having] = processes
+  // A partition each: one without a cluster is asked.
+  const { all: processes } = await grouped(t, [{}, {}, { owners }, {}])
+  const [, having, asked] = processes
   ok(asked !== undefined && having !== undefined)
   urls.push(having.url)
   deepEqual([has(having, 'd'), has(having, 'e')], [true, false])
+  equal(
+    CLUSTERS.some((each) => has(asked, each)),
+    false,
+  )
   const { partial } = JSON.parse(await textOf(asked, '/v1/held'))
-  match(partial, /^partitions 2, 3 of 4: http:\S+ does not have it any more$/)
+  match(partial, /^partitions 0, 2, 3 of 4: http:\S+ does not have it any more$/)
 })
 
 test('a graph that breaks off in one process says so, and has all of the others', async () => {
