@@ -258,3 +258,29 @@ test('a log that cannot be read cuts off, and the watcher goes on', async () => 
   await pass(30)
   equal((await said()).at(-1), 'followed')
 })
+
+test('what cuts a cluster off is logged once it was followed', async () => {
+  await connected(false)
+  await started()
+  const logged = (): readonly unknown[] =>
+    rig.notes.flatMap(({ message, fields }) => {
+      return message.startsWith('a cluster of owners') ? [[message, fields['reason']]] : []
+    })
+  deepEqual(logged(), [])
+  await connected(true)
+  await pass(15)
+  deepEqual(logged(), [['a cluster of owners is followed', '']])
+  await connected(false)
+  await pass(15)
+  const reason = 'its watcher has no contact: a test'
+  deepEqual(logged().at(-1), ['a cluster of owners is cut off', reason])
+})
+
+test('a cluster that is is not followed for long is logged', async () => {
+  isBeating = false
+  await started()
+  ok(/^its next heartbeat is awaited$/.test((await said()).at(-1) ?? ''), (await said()).at(-1))
+  await pass(90)
+  const [first] = rig.notes.filter(({ message }) => message === 'a cluster of owners is cut off')
+  equal(first?.fields['reason'], 'no heartbeat of it was published for a minute')
+})

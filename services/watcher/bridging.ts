@@ -55,6 +55,10 @@ interface Life {
   readonly others: ReadonlyMap<ClusterId, OtherCluster>
   /** By cluster, as it was reported last. */
   readonly status: Map<ClusterId, Standing>
+  /** Monotonic. */
+  readonly sinceMs: number
+  /** By cluster, as it was logged last: why it is cut off, empty where it is followed. */
+  readonly logged: Map<ClusterId, string>
 }
 
 interface Standing {
@@ -78,6 +82,8 @@ interface ControlView {
 const NEVER: Standing = { epoch: null, cutOffBecause: 'it was not read yet' }
 const UNREADABLE: Connection = { epoch: null, because: 'the record of its watcher is unreadable' }
 const NO_CONTROL: OtherControl = { partition: undefined, unconnectedBecause: '' }
+/** A heartbeat takes up to 10 s, a kind that is listed longer. */
+const TO_BE_FOLLOWED_MS = 90_000
 /** Events between two waits for room. */
 const AT_ONCE = 500
 const CONNECTIONS = connectionKey('')
@@ -135,7 +141,8 @@ export class Bridging implements Onlooker {
     const kinds = kindsOf(rules)
     const call = new RollCall({ ...this.#deps, kinds, isFromStart, note })
     const status = new Map(bridge.clusters.map((each) => [each, NEVER] as const))
-    this.#life = { bridge, call, others: new Map(others), status }
+    const sinceMs = clock.monotonicMs()
+    this.#life = { bridge, call, others: new Map(others), status, sinceMs, logged: new Map() }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -194,14 +201,21 @@ export class Bridging implements Onlooker {
   }
 
   #note(life: Life, cluster: ClusterId, { epoch, cutOffBecause }: Standing): void {
-    const { observer, server } = this.#deps
     const former = life.status.get(cluster) ?? NEVER
     const now = { epoch: epoch ?? former.epoch, cutOffBecause }
     life.status.set(cluster, now)
     if (now.epoch !== null) {
       life.bridge.noteCluster(cluster, { clusterEpoch: now.epoch, cutOffBecause })
     }
-    if (former.cutOffBecause === cutOffBecause) return
+    this.#log(life, cluster, cutOffBecause)
+  }
+
+  /** Of a cluster that is about to be followed, nothing. */
+  #log({ logged, sinceMs }: Life, cluster: ClusterId, cutOffBecause: string): void {
+    const { observer, server, clock } = this.#deps
+    const isNew = !logged.has(cluster) && clock.monotonicMs() - sinceMs < TO_BE_FOLLOWED_MS
+    if (logged.get(cluster) === cutOffBecause || (isNew && cutOffBecause !== '')) return
+    logged.set(cluster, cutOffBecause)
     const fields = { cluster: server.name, owner_cluster: cluster, reason: cutOffBecause }
     if (cutOffBecause === '') observer.note('info', 'a cluster of owners is followed', fields)
     else observer.note('warn', 'a cluster of owners is cut off', fields)

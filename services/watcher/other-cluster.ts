@@ -67,6 +67,8 @@ export class OtherCluster {
   readonly #parts: OtherClusterParts
   #partition: number | undefined
   #askedMs: number | undefined
+  /** The first look. */
+  #sinceMs: number | undefined
   /** The end of `events`, and when it was there at the earliest. */
   #heard: { readonly end: bigint; readonly atMs: number } | undefined
   #beats: readonly Beat[] = []
@@ -89,6 +91,7 @@ export class OtherCluster {
     const isLate = this.#askedMs !== undefined && nowMs - this.#askedMs > LONGEST_PAUSE_MS
     if (isMoved || isLate) return { type: 'outdated' }
     this.#partition = partition
+    this.#sinceMs ??= nowMs
     await this.#listen(partition, signal)
     const folded = await this.#folded(partition, signal)
     const isWhole = await this.#readLineage(partition, signal)
@@ -102,11 +105,19 @@ export class OtherCluster {
     if (folded === null) return 'nothing of it is folded'
     const { clock } = this.#parts
     const fresh = this.#beats.filter(({ afterMs }) => clock.monotonicMs() - afterMs <= FRESH_MS)
-    if (fresh.length === 0) return 'no heartbeat of it was published for a minute'
+    if (fresh.length === 0) return this.#silentBecause()
     if (fresh.every(({ offset }) => offset >= folded)) return 'its graph is behind its watcher'
     const [unreadable] = this.#unreadable.values()
     if (unreadable !== undefined) return `its lineage cannot be read: ${unreadable}`
     return isWhole ? '' : 'its lineage is being read'
+  }
+
+  #silentBecause(): string {
+    const heardMs = this.#parts.clock.monotonicMs() - (this.#sinceMs ?? 0)
+    const isLong = heardMs > FRESH_MS
+    return isLong
+      ? 'no heartbeat of it was published for a minute'
+      : 'its next heartbeat is awaited'
   }
 
   /** Heartbeats between the end of the last time and the end now. */
