@@ -168,7 +168,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
 
   test('one is in dry run, says what it would delete, and deletes once it is annotated', async () => {
     for (const [name, labels] of [
-      ['old', { temporary: 'yes' }],
+      ['old', { stage: 'temporary' }],
       ['other', {}],
     ] as const) {
       await plane.request('POST', CONFIG_MAPS, { metadata: { name, labels } })
@@ -179,7 +179,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     )
     await apply(
       'temporary',
-      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: temporary }, after: 0 }',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: stage=temporary }, after: 0 }',
     )
     await shows(
       'bad',
@@ -202,7 +202,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
   test('one that is edited is in dry run again', async () => {
     await mergePatch(plane, `${POLICIES}/temporary`, { spec: { after: '1s' } })
     await shows('temporary', 'Enforced', /^False /)
-    const labels = { temporary: 'yes' }
+    const labels = { stage: 'temporary' }
     await plane.request('POST', CONFIG_MAPS, { metadata: { name: 'new', labels } })
     await shows('temporary', 'Ready', /^True 1 1 1 1 $/)
     equal(await isThere(`${CONFIG_MAPS}/new`), true)
@@ -210,9 +210,9 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
 
   test('one of the whole cluster deletes by the rights of Kinfold, where it names no account', async () => {
     const path = '/api/v1/namespaces/default/configmaps'
-    await plane.request('POST', path, { metadata: { name: 'wide', labels: { wide: 'yes' } } })
+    await plane.request('POST', path, { metadata: { name: 'wide', labels: { stage: 'wide' } } })
     const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
-    const spec = '{ match: { kinds: [ConfigMap], labels: wide }, after: 0 }'
+    const spec = '{ match: { kinds: [ConfigMap], labels: stage=wide }, after: 0 }'
     await kubectlEach(plane, 'apply', `${head}metadata: { name: wide }\nspec: ${spec}\n`)
     await enforceWide('wide')
     await eventually('it is deleted', async () => !(await isThere(`${path}/wide`)))
@@ -223,7 +223,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     const lost: Kind = { ...POD, body: { spec: { ...spec, nodeName: 'gone' } } }
     const draft = { kind: lost, namespace: 'shop', name: 'lost', finalizers: [HOLD] }
     const pod = pathOf(await make(plane, draft))
-    const lose = { metadata: { labels: { lost: 'yes' } }, status: { phase: 'Running' } }
+    const lose = { metadata: { labels: { stage: 'lost' } }, status: { phase: 'Running' } }
     await mergePatch(plane, pod, lose)
     await mergePatch(plane, `${pod}/status`, lose)
     const phase = async (): Promise<string> => {
@@ -232,7 +232,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
     }
     await apply(
       'lost',
-      '{ serviceAccountName: cleaner, match: { kinds: [Pod], labels: lost }, after: 0, gracePeriodSeconds: 0, failFirst: true }',
+      '{ serviceAccountName: cleaner, match: { kinds: [Pod], labels: stage=lost }, after: 0, gracePeriodSeconds: 0, failFirst: true }',
     )
     await shows('lost', 'Ready', /^True 1 1 1 0 /)
     await enforce('lost')
@@ -262,7 +262,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
       { kind, namespace, name: 'none' },
     ]) {
       const path = pathOf(await make(plane, draft))
-      await mergePatch(plane, path, { metadata: { labels: { owned: 'asked' } } })
+      await mergePatch(plane, path, { metadata: { labels: { stage: 'owned' } } })
     }
     const left = async (): Promise<string> => {
       const names = ['direct', 'below', 'none']
@@ -270,7 +270,7 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
       return names.filter((_, index) => there[index]).join(' ')
     }
     const about = (owner: string): string =>
-      `{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], owner: ${owner}, labels: owned }, after: 0 }`
+      `{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], owner: ${owner}, labels: stage=owned }, after: 0 }`
     await apply('by-owner', about('{ kinds: [Deployment.apps] }'))
     await shows('by-owner', 'Ready', /^True 1 1 1 0 /)
     await enforce('by-owner')
@@ -289,10 +289,10 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
 
   test('one of the whole cluster annotates by the rights of Kinfold, as far as the lock lets it', async () => {
     const path = '/api/v1/namespaces/default/configmaps'
-    await plane.request('POST', path, { metadata: { name: 'wide', labels: { noted: 'yes' } } })
+    await plane.request('POST', path, { metadata: { name: 'wide', labels: { stage: 'noted' } } })
     const head = 'apiVersion: kinfold.dev/v1alpha1\nkind: ClusterCleanupPolicy\n'
     const spec =
-      "{ match: { kinds: [ConfigMap], labels: noted }, after: 0, annotate: { key: example.com/stale, value: '1' } }"
+      "{ match: { kinds: [ConfigMap], labels: stage=noted }, after: 0, annotate: { key: example.com/stale, value: '1' } }"
     await kubectlEach(plane, 'apply', `${head}metadata: { name: note }\nspec: ${spec}\n`)
     await enforceWide('note')
     await eventually('it is annotated', async () => {
@@ -311,15 +311,15 @@ suite('kinfold up with policies of the cluster', { skip }, () => {
   })
 
   test('one that annotates does so by the rights of its account, and by these alone', async () => {
-    const labels = { marked: 'yes' }
+    const labels = { stage: 'marked' }
     await plane.request('POST', CONFIG_MAPS, { metadata: { name: 'marked', labels } })
     await apply(
       'marking',
-      "{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: example.com/stale, value: 'yes' } }",
+      "{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: stage=marked }, after: 0, annotate: { key: example.com/stale, value: 'yes' } }",
     )
     await apply(
       'acting',
-      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: marked }, after: 0, annotate: { key: helm.sh/resource-policy, value: keep } }',
+      '{ serviceAccountName: cleaner, match: { kinds: [ConfigMap], labels: stage=marked }, after: 0, annotate: { key: helm.sh/resource-policy, value: keep } }',
     )
     await shows(
       'acting',
