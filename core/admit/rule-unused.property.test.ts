@@ -99,21 +99,22 @@ class Model {
   #take(line: string): void {
     const before = this.#used()
     const there = this.#there()
-    this.#noteSilence()
+    this.#noteSilence(false)
+    const unseen = Object.keys(USERS).filter((each) => this.#isUnseen(USERS[each]!))
     const answers = this.#world.step(line)
     this.#world.folder.commit()
     deepEqual(check(this.#world.folder.state), [], line)
-    this.#noteSilence()
+    this.#noteSilence(line.startsWith('beat'))
     const now = this.#world.now
     for (const name of [...before, ...this.#used()]) this.#usedAt.set(name, now)
     for (const name of this.#there()) if (!there.includes(name)) this.#thereAt.set(name, now)
     const [, listed = ''] = /^(?:relist|open) (\w+)/.exec(line) ?? []
     const isAfterSilence = now < (this.#silentAt.get(listed) ?? Number.NEGATIVE_INFINITY) + 600_000
     if (isAfterSilence || !this.#isAsked || this.#isBlind()) this.#blindAt = now
-    if (isAfterSilence) {
-      this.#silentAt.delete(listed)
-      if (this.#missingAt.has(listed)) this.#missingAt.set(listed, now)
-    }
+    if (isAfterSilence) this.#silentAt.delete(listed)
+    // What was missed before a list that begins anew counts no more.
+    const isAnew = isAfterSilence || unseen.includes(listed)
+    if (isAnew && this.#missingAt.has(listed)) this.#missingAt.set(listed, now)
     const { isAsked } = this.#facts()
     if (!isAsked) for (const each of [this.#silentAt, this.#missingAt]) each.clear()
     this.#isAsked = isAsked
@@ -185,17 +186,20 @@ class Model {
   }
 
   #isBlind(): boolean {
-    const { state, kind, lostAt } = this.#facts()
-    return Object.values(USERS).some((each) => {
-      const known = kind(each)
-      if (known === undefined || state === undefined) return true
-      // Since a record was lost it was not listed.
-      const isLost = known.syncedAt <= lostAt
-      return known.phase !== 'unserved' && (isLost || !isSynced(known, state))
-    })
+    return Object.values(USERS).some((each) => this.#isUnseen(each))
   }
 
-  #noteSilence(): void {
+  #isUnseen(user: GroupKind): boolean {
+    const { state, kind, lostAt } = this.#facts()
+    const known = kind(user)
+    if (known === undefined || state === undefined) return true
+    // Since a record was lost it was not listed.
+    const isLost = known.syncedAt <= lostAt
+    return known.phase !== 'unserved' && (isLost || !isSynced(known, state))
+  }
+
+  /** A heartbeat says what it lacks. */
+  #noteSilence(isHeartbeat: boolean): void {
     const { state, kind } = this.#facts()
     // What asks is 15 minutes at least (ports/rule): by then lists show what was before it asked.
     if (state === undefined || !this.#isAsked) return
@@ -204,8 +208,8 @@ class Model {
       const status = kindStatus(kind(each), each, { ...state, now }).type
       const missingAt = this.#missingAt.get(short) ?? now
       if (status === 'silent' || now > missingAt + 180_000) this.#silentAt.set(short, now)
-      if (isMissing(kind(each), each, state)) this.#missingAt.set(short, missingAt)
-      else this.#missingAt.delete(short)
+      if (!isMissing(kind(each), each, state)) this.#missingAt.delete(short)
+      else if (isHeartbeat) this.#missingAt.set(short, missingAt)
     }
   }
 

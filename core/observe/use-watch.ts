@@ -122,7 +122,7 @@ export function noteUseList(step: Step, state: ClusterState, about: GroupKind, k
   // Where the whole cluster was out of sight, the list comes before any sign of life.
   const now = timeOf(step)
   const isSilent = kindStatus(kind, about, { ...state, now }).type === 'silent'
-  const isBecause = now < known.silentAt + SILENCE_CLEARED_MS
+  const isBecause = known.silentAt > 0 && now < known.silentAt + SILENCE_CLEARED_MS
   if (isSilent || isBecause || wasMissing(known, now)) beginAnew(step, about, known)
 }
 
