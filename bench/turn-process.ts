@@ -136,6 +136,8 @@ function keptLog(): Any {
 async function follower(log: Any): Promise<() => Promise<void>> {
   const over = [log, codec, clock, await openStore('index')]
   const index = parts.createHistoryIndex?.(...over) ?? new parts.HistoryIndex(...over)
+  // Of versions in which each partition's histories have a store of their own.
+  index.open?.(0, await openStore('histories'))
   void index.run(new AbortController().signal)
   return async () => {
     while ((await index.caughtUp()) > 0n);

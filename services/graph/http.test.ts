@@ -26,6 +26,7 @@ import { INSTANCE } from '../../runtime/instance.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { indexOver } from '../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -41,7 +42,6 @@ import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
 import type { TreeNode } from './query/answer/tree.ts'
 import type { Others } from './query/ask/question.ts'
-import { HistoryIndex } from './query/index/history-index.ts'
 import type { Plan } from './query/plan/plan.ts'
 import { createQuestions } from './questions.ts'
 
@@ -98,7 +98,7 @@ async function serve(
   await appendAll(log, eventsOf(STORY))
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await new Promise(setImmediate)

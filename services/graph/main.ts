@@ -24,7 +24,7 @@ import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
 import { Graph, type GraphParts, publishMarks } from './graph.ts'
 import { ActorIndex } from './query/index/actor-index.ts'
-import { HistoryIndex } from './query/index/history-index.ts'
+import { HistoryIndex, type OpenHistories } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
 import { createQuestions } from './questions.ts'
 
@@ -111,8 +111,13 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index of names and histories')
+  const indexStore = await open('index', 'index of names')
   const index = new HistoryIndex(log, codec, clock, indexStore)
+  const histories: OpenHistories[] = []
+  for (let each = 0; each < log.partitions('history'); each++) {
+    const store = await open(`histories-${each}`, `histories of partition ${each}`)
+    histories.push(index.open(each, store))
+  }
   const actorStore = await open('actors', 'actors by user')
   const actors = new ActorIndex({
     ...{ log, codec, clock, store: actorStore },
@@ -123,19 +128,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const questions = createQuestions(parts)
   const { clusters } = questions
   const shadowStore = await open('shadow')
-  const shadow = new Shadow({
-    ...{ log, codec, clock, store: shadowStore },
-    mode: () => {
-      const known = clusters.readers().map(policyOf)
-      return known.find(({ position }) => position >= 0n)?.policy.mode
-    },
-    now: (cluster) => {
-      const times = clusters
-        .readers()
-        .flatMap((reader) => factsOf(reader, cluster).state?.now ?? [])
-      return times.length === 0 ? undefined : Math.max(...times)
-    },
-  })
+  const shadow = shadowOver(shadowStore, { log, codec, clock, clusters })
   return {
     ...questions,
     graph,
@@ -153,7 +146,29 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await actorStore[Symbol.asyncDispose]()
+      for (const each of histories) await each[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
     },
   }
+}
+
+function shadowOver(
+  store: Store,
+  parts: Pick<Questions, 'log' | 'codec' | 'clock' | 'clusters'>,
+): Shadow {
+  const { clusters } = parts
+  return new Shadow({
+    ...parts,
+    store,
+    mode: () => {
+      const known = clusters.readers().map(policyOf)
+      return known.find(({ position }) => position >= 0n)?.policy.mode
+    },
+    now: (cluster) => {
+      const times = clusters
+        .readers()
+        .flatMap((reader) => factsOf(reader, cluster).state?.now ?? [])
+      return times.length === 0 ? undefined : Math.max(...times)
+    },
+  })
 }

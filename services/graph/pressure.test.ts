@@ -20,6 +20,7 @@ import { type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
 import { openToken } from '../../runtime/http/http-token.ts'
 import { MOST_STREAMS } from '../../runtime/shares/streams.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { indexOver } from '../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -30,7 +31,6 @@ import {
 } from '../../testing/rig/task-rig.ts'
 import { TURN_MS } from './config.ts'
 import { addGraphRoutes } from './http.ts'
-import { HistoryIndex } from './query/index/history-index.ts'
 import { createQuestions } from './questions.ts'
 
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
@@ -58,7 +58,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   await appendAll(log, eventsOf(STORY))
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()

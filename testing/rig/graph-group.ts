@@ -27,8 +27,9 @@ import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
 import { Graph } from '../../services/graph/graph.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
 import { ActorIndex } from '../../services/graph/query/index/actor-index.ts'
-import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
+import { indexOver } from './index-rig.ts'
 import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
@@ -117,7 +118,7 @@ export class GraphGroup {
       policy: { policy: POLICY, who: 'test', marks },
       openStore: async () => openStore(),
     })
-    const index = new HistoryIndex(log, codec, clock, emptyStore())
+    const index = indexOver(log, clock)
     const actors = new ActorIndex({
       ...{ log, codec, clock, store: emptyStore() },
       keepMs: DEFAULT_RETENTION.keepMs,

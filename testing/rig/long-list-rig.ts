@@ -15,7 +15,7 @@ import type { Topic } from '../../ports/log.ts'
 import type { StoreChange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Task } from '../../services/graph/fold/task.ts'
-import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { readerOf } from '../../services/graph/query/view/view.ts'
 import { DEFAULT_CONFIG } from '../../services/watcher/config.ts'
 import { Lag } from '../../services/watcher/publish/lag.ts'
@@ -24,6 +24,7 @@ import { Publisher } from '../../services/watcher/publish/publisher.ts'
 import { Telling } from '../../services/watcher/publish/telling.ts'
 import { noCounters } from '../../services/watcher/status.ts'
 import { object } from '../model/notation.ts'
+import { indexOver } from './index-rig.ts'
 import { appendAll, codec, eventsOf, type RunningTask, runTask } from './task-rig.ts'
 import { seeded } from './watcher-rig.ts'
 
@@ -57,7 +58,8 @@ export class LongListRig implements AsyncDisposable {
   readonly log: MemoryLog = new MemoryLog({ partitions: 1, clock: systemClock() })
   readonly store: MemoryStore = new MemoryStore()
   readonly index: HistoryIndex
-  readonly indexStore: CountingStore = new CountingStore()
+  readonly names: CountingStore = new CountingStore()
+  readonly histories: CountingStore = new CountingStore()
   readonly #stop = new AbortController()
   readonly #indexing: Promise<void>
   readonly #publisher: Publisher
@@ -74,7 +76,10 @@ export class LongListRig implements AsyncDisposable {
     this.#publisher = new Publisher(parts, this.#stop.signal)
     this.#telling = this.#newTelling()
     this.#running = runTask(this.log, this.store)
-    this.index = new HistoryIndex(this.log, codec, clock, this.indexStore)
+    this.index = indexOver(this.log, clock, {
+      names: this.names,
+      histories: () => this.histories,
+    })
     this.#indexing = this.index.run(this.#stop.signal)
   }
 
@@ -153,10 +158,13 @@ export class LongListRig implements AsyncDisposable {
   async cost(change: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
     const ends = await Promise.all(WRITTEN.map((topic) => this.log.bounds(topic, 0)))
     await this.indexed()
-    this.indexStore.written = 0
+    this.names.written = 0
+    this.histories.written = 0
     await change()
     await this.indexed()
-    const bytes: Record<string, number> = { index: this.indexStore.written }
+    const bytes: Record<string, number> = {
+      index: this.names.written + this.histories.written,
+    }
     for (const [index, topic] of WRITTEN.entries()) {
       const options = { limit: Number.MAX_SAFE_INTEGER, waitMs: 0 }
       const { entries } = await this.log.read(topic, 0, ends[index]!.end, options)

@@ -14,10 +14,11 @@ import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/http/endpoint.ts'
 import { reachOf } from '../../services/graph/fold/former/former-rows.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
-import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
 import { checked } from '../answer-check.ts'
 import { World } from '../model/story.ts'
+import { indexOver } from './index-rig.ts'
 import { appendAll, assign, codec, emptyStore, runTask } from './task-rig.ts'
 
 const START = Date.parse('2026-01-31T09:00:00Z')
@@ -28,7 +29,7 @@ type RunningTask = ReturnType<typeof runTask>
 interface RigParts {
   readonly story: StoryLog
   readonly running: RunningTask
-  /** Of the index. */
+  /** Of histories. */
   readonly store: Store
   readonly index: HistoryIndex
   readonly url: string
@@ -141,7 +142,7 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
   await assign(log)
   const store = emptyStore()
   const running = runTask(log, emptyStore())
-  const index = new HistoryIndex(log, codec, clock, store)
+  const index = indexOver(log, clock, { histories: () => store })
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }

@@ -13,8 +13,8 @@ import type { Event } from '../../core/model/event.ts'
 import type { Topic } from '../../ports/log.ts'
 import type { StoreChange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { object } from '../model/notation.ts'
+import { indexOver } from './index-rig.ts'
 import { references } from './long-list-rig.ts'
 import { appendAll, codec, eventsOf, runTask } from './task-rig.ts'
 
@@ -56,16 +56,17 @@ export interface Costs {
 export async function neverOwners(objects: number, owners: number): Promise<Costs> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
-  const [store, indexStore] = [new CountingStore(), new CountingStore()]
+  const store = new CountingStore()
+  const [names, histories] = [new CountingStore(), new CountingStore()]
   const stop = new AbortController()
   await using running = runTask(log, store)
-  const index = new HistoryIndex(log, codec, clock, indexStore)
+  const index = indexOver(log, clock, { names, histories: () => histories })
   const indexing = index.run(stop.signal)
   await appendAll(log, eventsOf(['put cm/first']).map(ofCluster))
   await running.caughtUp()
   while ((await index.caughtUp()) > 0n) await setImmediate()
   const ends = await Promise.all(WRITTEN.map(async (topic) => (await log.bounds(topic, 0)).end))
-  ;[store.written, indexStore.written] = [0, 0]
+  for (const each of [store, names, histories]) each.written = 0
 
   let sent = 0
   for (let each = 0; each < objects; each++) {
@@ -92,7 +93,8 @@ export async function neverOwners(objects: number, owners: number): Promise<Cost
   while ((await index.caughtUp()) > 0n) await setImmediate()
   stop.abort()
   await indexing
-  const costs = { sent, index: indexStore.written, store: store.written, commands }
+  const indexed = names.written + histories.written
+  const costs = { sent, index: indexed, store: store.written, commands }
   return { ...costs, log: await written(log, ends) }
 }
 

@@ -22,6 +22,7 @@ import { checked } from '../../../testing/answer-check.ts'
 import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'
+import { indexOver } from '../../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -33,7 +34,6 @@ import {
 import type { DeletionList, Why } from '../api/answer-schema.ts'
 import { addGraphRoutes } from '../http.ts'
 import { ActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
-import { HistoryIndex } from '../query/index/history-index.ts'
 import { createQuestions } from '../questions.ts'
 import { KEPT_A_DAY } from './audit-feed.ts'
 
@@ -108,7 +108,7 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   let told = eventsOf(lines).length
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const actors = new ActorIndex({ log, codec, clock, store: actorStore, keepMs: KEEP_MS })
   const stop = new AbortController()
   const loops = Promise.all([index.run(stop.signal), actors.run(stop.signal)])

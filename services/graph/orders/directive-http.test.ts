@@ -22,6 +22,7 @@ import { serveEndpoint } from '../../../runtime/http/endpoint.ts'
 import { setPrincipal } from '../../../runtime/http/principal.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { ruleIn } from '../../../testing/model/rule-notation.ts'
+import { indexOver } from '../../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -33,7 +34,6 @@ import {
   viewOf,
 } from '../../../testing/rig/task-rig.ts'
 import { type HeldPlan, heldPlanOf } from '../query/answer/held.ts'
-import { HistoryIndex } from '../query/index/history-index.ts'
 import { finalizerDigest } from '../query/plan/finalizer-plan.ts'
 import { readerOf } from '../query/view/view.ts'
 import { createQuestions } from '../questions.ts'
@@ -90,7 +90,7 @@ async function rigFor(
     return await append(topic, partition, records)
   }
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const questions = createQuestions({ log, codec, clock, graph, index })
   // Who may order what is another test's.
   const access = Object.assign(questions.access, { order: async () => undefined })

@@ -14,8 +14,9 @@ import { assignKey } from '../../../ports/record/control-key.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { CLUSTER } from '../../../testing/model/model-cluster.ts'
 import { life } from '../../../testing/model/world-generator.ts'
+import { indexOver } from '../../../testing/rig/index-rig.ts'
 import { type PastAction, PastRig } from '../../../testing/rig/past-rig.ts'
-import { codec, emptyStore } from '../../../testing/rig/task-rig.ts'
+import { codec } from '../../../testing/rig/task-rig.ts'
 import { type Chance, seeded } from '../../../testing/seeded.ts'
 import { ROUTES } from '../api/route.ts'
 import { firstSince } from '../fold/retention.ts'
@@ -25,7 +26,7 @@ import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
 import { stuckPage } from './answer/stuck-list.ts'
-import { HistoryIndex } from './index/history-index.ts'
+import type { HistoryIndex } from './index/history-index.ts'
 import { explained } from './rule/rule-explanation.ts'
 import { placeOf, scanned } from './rule/rule-scan.ts'
 import { WHOLE } from './view/sight.ts'
@@ -51,7 +52,7 @@ async function asking(rig: PastRig, signal: AbortSignal): Promise<Asking> {
   const assignment = { type: 'Assignment', cluster: CLUSTER, partition: 0, objects: 0 } as const
   const record = { key: assignKey(CLUSTER), value: codec.encode(assignment) }
   await rig.log.append('control', 0, [record])
-  const index = new HistoryIndex(rig.log, codec, HASTY, emptyStore())
+  const index = indexOver(rig.log, HASTY)
   const running = index.run(signal)
   running.catch(() => undefined)
   const partition = {

@@ -9,10 +9,11 @@ import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import { render } from '../../../../cli/ask/tree-text.ts'
 import { systemClock } from '../../../../runtime/clock.ts'
 import { World } from '../../../../testing/model/story.ts'
+import { indexOver } from '../../../../testing/rig/index-rig.ts'
 import { appendAll, assign, codec, runTask, viewOf } from '../../../../testing/rig/task-rig.ts'
 import { documentOf } from '../../api/document.ts'
 import { createQuestions } from '../../questions.ts'
-import { HistoryIndex, type Named } from '../index/history-index.ts'
+import type { HistoryIndex, Named } from '../index/history-index.ts'
 import type { TreeNode } from './tree.ts'
 
 const DEPTH = 10_000
@@ -27,7 +28,7 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
   await appendAll(log, chain())
   await running.caughtUp()
   const stop = new AbortController()
-  const index = new HistoryIndex(log, codec, clock, new MemoryStore())
+  const index = indexOver(log, clock)
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await clock.sleep(UNTIL_INDEXED_MS)
   await assign(log)

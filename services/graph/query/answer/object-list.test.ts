@@ -14,6 +14,7 @@ import { checked } from '../../../../testing/answer-check.ts'
 import { runs } from '../../../../testing/hostile.ts'
 import { World } from '../../../../testing/model/story.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../../../testing/rig/graph-group.ts'
+import { indexOver } from '../../../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -26,7 +27,6 @@ import type { Document } from '../../api/document.ts'
 import { addGraphRoutes } from '../../http.ts'
 import { createQuestions } from '../../questions.ts'
 import type { ListAnswer } from '../ask/list-question.ts'
-import { HistoryIndex } from '../index/history-index.ts'
 import type { ListedObject } from './object-list.ts'
 
 const MOST_PAGES = 1_000
@@ -82,7 +82,7 @@ async function lister(t: Pick<TestContext, 'after'>): Promise<Lister> {
   world.begin()
   await assign(log)
   const running = runTask(log, emptyStore())
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }

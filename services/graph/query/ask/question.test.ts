@@ -7,6 +7,7 @@ import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'no
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import { systemClock } from '../../../../runtime/clock.ts'
+import { indexOver } from '../../../../testing/rig/index-rig.ts'
 import {
   appendAll,
   assign,
@@ -31,7 +32,7 @@ import {
   heldPlanOf,
 } from '../answer/held.ts'
 import type { Answer, OwnershipTree, Why } from '../answer/query.ts'
-import { HistoryIndex, type Named } from '../index/history-index.ts'
+import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { createPlanner, type Plan } from '../plan/plan.ts'
 import { usesOf } from '../rule/use-list.ts'
 import { WHOLE } from '../view/sight.ts'
@@ -69,7 +70,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const { task } = running
   let told = 0
   const lines: string[] = []
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = indexOver(log, clock)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   async function tell(more: readonly string[], afterMs = 0): Promise<void> {

@@ -1,58 +1,67 @@
 /**
- * Finds objects by name, their history and what clusters are called, in a store of its own that
- * follows `lineage` and `history`.
+ * Finds objects by name, their history and what clusters are called: names of all clusters in one
+ * store, histories of the partitions that are open here in a store of each.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far
- * it has come. What a GET said of an owner is history of whom the reference names, by uid and
- * coordinates, and never of another object that has the uid.
+ * it has come. Histories of a cluster that are not here are never read as empty.
  *
- * Not here: reading the log (follower/history-follower.ts), what objects were at a moment
- * (fold/former).
+ * Not here: reading the log (follower/), what objects were at a moment (fold/former), who opens the
+ * histories of a partition (main.ts).
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
-import { isSamePlace } from '../../../../core/model/object.ts'
+import type { ClusterId } from '../../../../core/model/object.ts'
 import type { History } from '../../../../core/model/record.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { HistoryRecord, KnownObject } from '../../../../ports/record/lineage.ts'
-import { type KeyRange, prefixRange, type Store } from '../../../../ports/store.ts'
-import { HistoryFollower } from './follower/history-follower.ts'
-import { answersPrefix, entriesPrefix, historyIn, offsetPart } from './history-key.ts'
+import type { KnownObject } from '../../../../ports/record/lineage.ts'
+import { type Store, StoreError } from '../../../../ports/store.ts'
+import { Turns } from '../../turns.ts'
+import { HistoryFollower, type IndexBegin } from './follower/history-follower.ts'
+import { IndexFollower } from './follower/index-follower.ts'
+import { NameFollower } from './follower/name-follower.ts'
 import { NameIndex } from './name-index.ts'
+import { type Newest, PartitionHistories, type Placed } from './partition-histories.ts'
 
 /** History entries of one object that an answer holds at most, the newest. */
 export const HISTORY_LIMIT = 10_000
 
 export type { Indexed, Named } from './name-key.ts'
 
-/** Entries of one object, in order. */
-export interface Newest<T> {
-  readonly entries: readonly T[]
-  /** It has older ones. */
-  readonly isCut: boolean
+/** Histories of a partition for as long as they are here; then their store is closed. */
+export interface OpenHistories extends AsyncDisposable {
+  /** They have all that the log held when they were opened. */
+  readonly isFollowing: boolean
 }
 
-type Row = readonly [offset: bigint, value: Uint8Array]
-type Placed = readonly [offset: bigint, entry: History]
+interface Open {
+  readonly follower: HistoryFollower
+  readonly histories: PartitionHistories
+}
 
 export class HistoryIndex {
+  readonly #log: Log
   readonly #codec: Codec
-  readonly #store: Store
-  readonly #follower: HistoryFollower
+  readonly #turns: Turns
+  readonly #open = new Map<number, Open>()
+  readonly #follower: IndexFollower
   readonly #names: NameIndex
 
-  constructor(log: Log, codec: Codec, clock: Clock, store: Store) {
+  /** `names`: the store of these. */
+  constructor(log: Log, codec: Codec, clock: Clock, names: Store) {
+    this.#log = log
     this.#codec = codec
-    this.#store = store
-    this.#follower = new HistoryFollower(log, codec, clock, store)
-    this.#names = new NameIndex(store)
+    this.#turns = new Turns(clock)
+    this.#names = new NameIndex(names)
+    this.#follower = new IndexFollower({
+      ...{ log, clock, names: new NameFollower(codec, names, this.#turns) },
+      histories: (partition) => this.#open.get(partition)?.follower,
+    })
   }
 
-  readonly run: HistoryFollower['run'] = (signal) => this.#follower.run(signal)
-  readonly begin: HistoryFollower['begin'] = (partition) => this.#follower.begin(partition)
-  readonly lagEntries: HistoryFollower['lagEntries'] = () => this.#follower.lagEntries()
-  readonly caughtUp: HistoryFollower['caughtUp'] = () => this.#follower.caughtUp()
+  readonly run: IndexFollower['run'] = (signal) => this.#follower.run(signal)
+  readonly lagEntries: IndexFollower['lagEntries'] = () => this.#follower.lagEntries()
+  readonly caughtUp: IndexFollower['caughtUp'] = () => this.#follower.caughtUp()
 
   readonly named: NameIndex['named'] = (asked) => this.#names.named(asked)
   readonly at: NameIndex['at'] = (cluster, place) => this.#names.at(cluster, place)
@@ -66,9 +75,34 @@ export class HistoryIndex {
   readonly lastOf: NameIndex['lastOf'] = (cluster, uid) => this.#names.lastOf(cluster, uid)
   readonly clusterName: NameIndex['clusterName'] = (cluster) => this.#names.clusterName(cluster)
 
+  /** From now on the histories of this partition are here, in that store. */
+  open(partition: number, store: Store): OpenHistories {
+    const names = this.#names
+    const follower = new HistoryFollower({
+      ...{ log: this.#log, codec: this.#codec, turns: this.#turns },
+      ...{ partition, store, lastOf: (cluster, uid) => names.lastOf(cluster, uid) },
+    })
+    const open: Open = { follower, histories: new PartitionHistories(this.#codec, store, names) }
+    this.#open.set(partition, open)
+    return {
+      get isFollowing() {
+        return follower.isFollowing
+      },
+      [Symbol.asyncDispose]: async () => {
+        if (this.#open.get(partition) === open) this.#open.delete(partition)
+        await store[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  /** Where its histories begin. Undefined while nothing is read there, and where none are here. */
+  begin(partition: number): IndexBegin | undefined {
+    return this.#open.get(partition)?.follower.begin()
+  }
+
   /** How far it has read this partition of `history`. */
   position(partition: number): bigint {
-    return this.#follower.position('history', partition)
+    return this.#partition(partition).follower.position
   }
 
   /** The newest of it, `HISTORY_LIMIT` at most. */
@@ -77,54 +111,28 @@ export class HistoryIndex {
     return { entries: entries.map(([, entry]) => entry), isCut }
   }
 
-  /** The newest before an offset (undefined: of all); each with its own. */
-  async newest(of: Identity, limit: number, before?: bigint): Promise<Newest<Placed>> {
-    const { rows, isCut } = await this.#rowsOf(of, (prefix) => {
-      const all = prefixRange(prefix, limit)
-      const lt = before === undefined ? all.lt : prefix + offsetPart(before)
-      return { ...all, lt, take: 'last' }
-    })
-    const kept = rows.slice(Math.max(0, rows.length - limit))
-    return { entries: this.#decoded(kept, of), isCut: isCut || kept.length < rows.length }
+  async newest(...asked: Parameters<PartitionHistories['newest']>): Promise<Newest<Placed>> {
+    const its = this.#historiesOf(asked[0].cluster)
+    return its === undefined ? { entries: [], isCut: false } : await its.newest(...asked)
   }
 
-  /**
-   * A page of the same, from an offset on; each with its own. Where it is full there may be more.
-   */
-  async entries(of: Identity, from: bigint, limit: number): Promise<readonly Placed[]> {
-    // Of each key as many as are asked for: where these are cut, so is the whole, which is as long.
-    const { rows } = await this.#rowsOf(of, (prefix) => {
-      return { ...prefixRange(prefix, limit), gte: prefix + offsetPart(from) }
-    })
-    return this.#decoded(rows.slice(0, limit), of)
+  async entries(...asked: Parameters<PartitionHistories['entries']>): Promise<readonly Placed[]> {
+    return (await this.#historiesOf(asked[0].cluster)?.entries(...asked)) ?? []
   }
 
-  /** What the object was after the entry with that offset; null where the entry does not say it. */
   objectAfter(of: Identity, offset: bigint): KnownObject | null {
-    const bytes = this.#store.get(entriesPrefix(of) + offsetPart(offset))
-    return bytes === undefined ? null : (this.#codec.decode(bytes) as HistoryRecord).object
+    return this.#historiesOf(of.cluster)?.objectAfter(of, offset) ?? null
   }
 
-  /** Of the object itself, where it is the one that has the uid, and of references that name it. */
-  async #rowsOf(
-    of: Identity,
-    rangeOf: (prefix: string) => KeyRange,
-  ): Promise<{ readonly rows: readonly Row[]; readonly isCut: boolean }> {
-    const last = this.lastOf(of.cluster, of.uid)
-    const isIt = last !== undefined && isSamePlace(last, of)
-    const prefixes = isIt ? [answersPrefix(of), entriesPrefix(of)] : [answersPrefix(of)]
-    const all: Row[] = []
-    let isCut = false
-    for (const prefix of prefixes) {
-      const { rows, isCut: isPartCut } = await this.#store.page(rangeOf(prefix))
-      isCut ||= isPartCut
-      for (const [key, value] of rows) all.push([BigInt(key.slice(prefix.length)), value])
-    }
-    all.sort(([a], [b]) => (a < b ? -1 : 1))
-    return { rows: all, isCut }
+  /** Undefined: nothing of the cluster is indexed yet. */
+  #historiesOf(cluster: ClusterId): PartitionHistories | undefined {
+    const partition = this.#names.partitionOf(cluster)
+    return partition === undefined ? undefined : this.#partition(partition).histories
   }
 
-  #decoded(rows: readonly Row[], of: Identity): readonly Placed[] {
-    return rows.map(([offset, value]) => [offset, historyIn(this.#codec, value, of)])
+  #partition(partition: number): Open {
+    const open = this.#open.get(partition)
+    if (open !== undefined) return open
+    throw new StoreError('CLOSED', `histories of partition ${partition} are in another process`)
   }
 }

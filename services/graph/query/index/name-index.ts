@@ -6,7 +6,7 @@
  * search. A partial result says what it lacks: `lacks`. A former object is found around the moment
  * that is asked for, since only one of them existed then.
  *
- * Not here: keys (name-key.ts), reading the log (follower/history-follower.ts), histories
+ * Not here: keys (name-key.ts), reading the log (follower/name-follower.ts), histories
  * (history-index.ts).
  */
 import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
@@ -14,6 +14,7 @@ import { entriesIn, prefixRange, type Store, type StoreEntry } from '../../../..
 import { part, textAt } from './index-key.ts'
 import {
   clusterNameKey,
+  clusterPartitionKey,
   type Indexed,
   identityIn,
   indexedIn,
@@ -103,6 +104,12 @@ export class NameIndex {
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined {
     return textAt(this.#store, clusterNameKey(cluster))
+  }
+
+  /** In which partition the records of its objects are. Undefined: none was read yet. */
+  partitionOf(cluster: ClusterId): number | undefined {
+    const text = textAt(this.#store, clusterPartitionKey(cluster))
+    return text === undefined ? undefined : Number(text)
   }
 
   /** In each cluster that ever had one with this uid. */

@@ -112,6 +112,11 @@ export function clusterNameKey(cluster: ClusterId): string {
   return `cluster/${part(cluster)}`
 }
 
+/** Where its histories are, too. */
+export function clusterPartitionKey(cluster: ClusterId): string {
+  return `partition/${part(cluster)}`
+}
+
 /** What keys of `listed` begin with. */
 export function listPrefix(isGone: boolean): string {
   return isGone ? 'name/' : 'there/'

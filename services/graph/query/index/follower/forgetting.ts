@@ -1,22 +1,21 @@
 /**
- * Removes from the index what it keeps of an object that was deleted for longer than is remembered:
- * its names at once, and of its history a page at a time. Where the next page begins is kept in the
- * store until none is left.
+ * Removes from the histories of a partition that of an object that was deleted for longer than is
+ * remembered, a page at a time. Where the next page begins is kept in the store until none is left.
  *
  * What must stay true: the mark is written with the position of the record that said to forget, so
  * a crash leaves nothing in the index for good. Changes after the object was forgotten, or in a
  * life after it, are not over and stay: history may have been read beyond that record.
  *
- * Not here: which objects are forgotten, and when (core/observe, history-follower.ts).
+ * Not here: its names (name-follower.ts), which objects are forgotten, and when (core/observe,
+ * history-follower.ts).
  */
-import type { ClusterId, Uid } from '../../../../../core/model/object.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../../../core/model/object.ts'
 import type { Codec } from '../../../../../ports/record/codec.ts'
 import type { HistoryRecord } from '../../../../../ports/record/lineage.ts'
 import { prefixRange, type Store, type StoreChange } from '../../../../../ports/store.ts'
 import type { Turns } from '../../../turns.ts'
 import { answersPrefix, entriesPrefix } from '../history-key.ts'
 import { part } from '../index-key.ts'
-import { type Indexed, keysOf } from '../name-key.ts'
 
 /** Keys that are removed at once, and entries that are read for them at once. */
 const FORGOTTEN_AT_ONCE = 2_000
@@ -30,6 +29,11 @@ export interface Forgotten {
    * Append time at which it was forgotten, in milliseconds: what was appended later is not over.
    */
   readonly at: number
+}
+
+interface LastLife {
+  readonly again: number | null
+  readonly place?: Coordinates | undefined
 }
 
 /** A page that is to be removed. */
@@ -54,14 +58,15 @@ export class Forgetting {
     this.#turns = turns
   }
 
-  /** `last`: as its last record has it, if there was one. */
-  async begin(of: Forgotten, last: Indexed | undefined): Promise<StoreChange[]> {
-    const again = await this.#againOf(of)
+  /** `last`: where its last record has it, if there was one. */
+  async begin(of: Forgotten, last: Coordinates | undefined): Promise<StoreChange[]> {
+    const { again, place = last } = await this.#lastLife(of)
+    const { cluster, uid } = of
     const changes: StoreChange[] = []
     const prefixes = [entriesPrefix(of)]
-    if (last !== undefined) {
-      for (const key of keysOf(last)) changes.push([key, null])
-      prefixes.push(answersPrefix(last))
+    if (place !== undefined) {
+      const { group, kind, namespace, name } = place
+      prefixes.push(answersPrefix({ cluster, uid, group, kind, namespace, name }))
     }
     for (const prefix of prefixes) {
       changes.push(...(await this.#page({ prefix, at: of.at, again, from: '' })))
@@ -93,23 +98,26 @@ export class Forgetting {
   }
 
   /**
-   * The position from which it is there once more, with the same uid; null where it is not. What is
-   * forgotten was deleted long before: at that very time it is another life.
+   * `again`: the position from which it is there once more, with the same uid; null where it is
+   * not. What is forgotten was deleted long before: at that very time it is another life. `place`:
+   * where it was in the life that is over.
    */
-  async #againOf({ cluster, uid, at }: Forgotten): Promise<number | null> {
+  async #lastLife({ cluster, uid, at }: Forgotten): Promise<LastLife> {
     const range = prefixRange(entriesPrefix({ cluster, uid }), PAGE_LIMIT)
     let again: number | null = null
+    let place: Coordinates | undefined
     for (let { lt } = range; ; ) {
       const { rows, isCut } = await this.#store.page({ ...range, lt, take: 'last' })
       for (const [, value] of rows.toReversed()) {
         await this.#turns.take()
         const record = this.#codec.decode(value) as HistoryRecord
+        place ??= record
         const isOut = record.change === 'gone' || record.object?.phase === null
-        if (isOut && record.at < at) return again
+        if (isOut && record.at < at) return { again, place: record }
         if (!isOut && record.object !== null) again = Number(record.position)
       }
       const [first] = rows
-      if (!isCut || first === undefined) return null
+      if (!isCut || first === undefined) return { again: null, place }
       lt = first[0]
     }
   }

@@ -1,55 +1,30 @@
 /**
- * How the index of names and histories catches up with `lineage` and `history`.
+ * How the histories of one partition follow its `history`, and its `lineage` for what is forgotten.
  *
  * What must stay true: a null value of `lineage` is taken only once all history before it was: what
- * is forgotten stays forgotten, in whatever order the two are read. It never competes with the
- * fold: it pauses while many entries are appended.
+ * is forgotten stays forgotten, in whatever order the two are read.
  *
- * Not here: what is kept (name-key.ts, history-key.ts), how questions read it (history-index.ts).
+ * Not here: when it reads (index-follower.ts), what is kept (history-key.ts), how questions read it
+ * (partition-histories.ts).
  */
 import type { ClusterId, Uid } from '../../../../../core/model/object.ts'
-import type { Clock } from '../../../../../ports/clock.ts'
 import type { Log, Page } from '../../../../../ports/log.ts'
 import type { Codec } from '../../../../../ports/record/codec.ts'
-import type { HistoryRecord, Lineage } from '../../../../../ports/record/lineage.ts'
+import type { HistoryRecord } from '../../../../../ports/record/lineage.ts'
 import type { Store, StoreChange } from '../../../../../ports/store.ts'
-import { Turns } from '../../../turns.ts'
+import type { Turns } from '../../../turns.ts'
 import { beginKey, historyChange, positionKey } from '../history-key.ts'
 import { textAt } from '../index-key.ts'
 import { reachOfPartition } from '../log-reach.ts'
-import {
-  clusterNameKey,
-  type Indexed,
-  indexedIn,
-  lastOf,
-  nameChanges,
-  uidKey,
-} from '../name-key.ts'
+import type { Indexed } from '../name-key.ts'
 import { Forgetting } from './forgetting.ts'
-import { isOutdated, NO_CHECKPOINT, Rounds } from './rounds.ts'
-
-/** Entries read at once, pages of each partition in a round, and the pause after each round. */
-const PAGE_LIMIT = 500
-const PAGES_PER_ROUND = 4
-const PAUSE_MS = 200
-/**
- * It must never compete with the fold: while more than so many entries are appended in a pause it
- * waits, until so many are pending.
- */
-const BURST_ENTRIES = 200n
-const MOST_WAITING = 200_000n
-/** Pages that are forgotten in a round (forgetting.ts). */
-const FORGOTTEN_PAGES = 4
-
-const TOPICS = ['history', 'lineage'] as const
-type Followed = (typeof TOPICS)[number]
+import { type LineagePages, PAGE_LIMIT } from './lineage-page.ts'
+import { isOutdated, NO_CHECKPOINT } from './rounds.ts'
 
 /** Of a page of the log, not written yet. */
 type Changes = Map<string, Uint8Array | null>
 
-type End = readonly [topic: Followed, partition: number, end: bigint]
-
-/** Where the history that it holds begins, in one partition of the log. */
+/** Where the history that it holds begins, in its partition of the log. */
 export interface IndexBegin {
   /** Of the first entry that it read. */
   readonly offset: bigint
@@ -59,197 +34,168 @@ export interface IndexBegin {
   readonly at: number | null
 }
 
-export class HistoryFollower {
-  readonly #log: Log
-  readonly #codec: Codec
-  readonly #store: Store
-  readonly #rounds: Rounds
-  readonly #forgetting: Forgetting
+export interface HistoryFollowerParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly partition: number
+  readonly store: Store
   /**
    * To be taken between any two entries: one of an object with many owners costs as much as
    * hundreds of others.
    */
-  readonly #turns: Turns
-  /**
-   * Of the questions that join before its ends are requested: one question may ask for each of
-   * hundreds of clusters, and each time it is a request to a broker.
-   */
-  #joined: Promise<bigint> | undefined
-  #looking: Promise<unknown> = Promise.resolve()
+  readonly turns: Turns
+  /** As the index of names has it, which may have forgotten it already. */
+  readonly lastOf: (cluster: ClusterId, uid: Uid) => Indexed | undefined
+}
 
-  constructor(log: Log, codec: Codec, clock: Clock, store: Store) {
-    this.#log = log
-    this.#codec = codec
-    this.#store = store
-    this.#rounds = new Rounds({ clock, store, pauseMs: PAUSE_MS })
-    this.#turns = new Turns(clock)
-    this.#forgetting = new Forgetting(store, codec, this.#turns)
+export class HistoryFollower {
+  readonly partition: number
+  readonly #parts: HistoryFollowerParts
+  readonly #forgetting: Forgetting
+  /** It is written with the next entries of history, or with what is forgotten. */
+  #lineage: bigint | undefined
+  /** The log had no deletion that was missed here. */
+  #isKnownWhole = false
+  /** There may be pages that are marked. */
+  #isForgetting = true
+  /** Of history, when it was first known; undefined: it is not known yet. */
+  #firstEnd: bigint | undefined
+
+  constructor(parts: HistoryFollowerParts) {
+    const { store, codec, turns } = parts
+    this.partition = parts.partition
+    this.#parts = parts
+    this.#forgetting = new Forgetting(store, codec, turns)
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    let isKnownWhole = false
-    let end: bigint | undefined
-    await this.#rounds.run(async () => {
-      if (!isKnownWhole && (await this.#hasMissed())) await this.#store.wipe()
-      isKnownWhole = true
-      const before = end
-      const ends = await this.#ends()
-      end = ends.reduce((sum, [, , each]) => sum + each, 0n)
-      const came = before === undefined ? 0n : end - before
-      const isBurst = came > BURST_ENTRIES && (await this.lagEntries()) < MOST_WAITING
-      return isBurst || (await this.#followAll(ends))
-    }, signal)
+  /** How far it has read `history`. */
+  get position(): bigint {
+    return BigInt(textAt(this.#parts.store, positionKey('history', this.partition)) ?? '0')
   }
 
-  /** How far it has read. */
-  position(topic: Followed, partition: number): bigint {
-    return BigInt(textAt(this.#store, positionKey(topic, partition)) ?? '0')
+  /** How far it has read `lineage`. */
+  get lineagePosition(): bigint {
+    const key = positionKey('lineage', this.partition)
+    this.#lineage ??= BigInt(textAt(this.#parts.store, key) ?? '0')
+    return this.#lineage
   }
 
-  /** Undefined while it has read nothing there. */
-  begin(partition: number): IndexBegin | undefined {
-    const text = textAt(this.#store, beginKey(partition))
+  /** It has read all that the log held when it began. */
+  get isFollowing(): boolean {
+    return this.#firstEnd !== undefined && this.position >= this.#firstEnd
+  }
+
+  /** Undefined while it has read nothing. */
+  begin(): IndexBegin | undefined {
+    const text = textAt(this.#parts.store, beginKey(this.partition))
     if (text === undefined) return undefined
     const { offset, at } = JSON.parse(text)
     return { offset: BigInt(offset), at }
   }
 
-  /** Entries of the log it has not read yet. */
-  async lagEntries(): Promise<bigint> {
-    return this.#leftOf(await this.#ends())
-  }
-
-  /**
-   * Waits a moment for all that the log holds now; answers with how many entries of that it has not
-   * read yet.
-   */
-  async caughtUp(): Promise<bigint> {
-    this.#joined ??= this.#waited()
-    return await this.#joined
-  }
-
-  async #waited(): Promise<bigint> {
-    await this.#looking
-    // A question from now on has to include entries that are appended from now on.
-    this.#joined = undefined
-    const look = this.#ends()
-    this.#looking = look.catch(() => undefined)
-    const ends = await look
-    return await this.#rounds.waitFor(() => this.#leftOf(ends))
-  }
-
-  async #ends(): Promise<readonly End[]> {
-    const all = TOPICS.flatMap((topic) =>
-      Array.from({ length: this.#log.partitions(topic) }, async (_, each): Promise<End> => {
-        return [topic, each, await this.#log.end(topic, each)]
-      }),
-    )
-    return await Promise.all(all)
-  }
-
-  /** Of what lies before these ends. */
-  #leftOf(ends: readonly End[]): bigint {
-    let left = 0n
-    for (const [topic, partition, end] of ends) {
-      const at = this.position(topic, partition)
-      if (end > at) left += end - at
-    }
-    return left
-  }
-
-  #isBefore([topic, partition, end]: End): boolean {
-    return this.position(topic, partition) < end
+  async wipe(): Promise<void> {
+    this.#lineage = undefined
+    this.#firstEnd = undefined
+    await this.#parts.store.wipe()
   }
 
   /** It was away for so long that the log may no longer have the deletion of an entry here. */
-  async #hasMissed(): Promise<boolean> {
-    for (let p = 0; p < this.#log.partitions('lineage'); p++) {
-      const at = this.position('lineage', p)
-      if (at > 0n && at < (await this.#log.wholeFrom('lineage', p))) return true
-    }
-    return false
+  async startAnewIfMissed(): Promise<void> {
+    if (this.#isKnownWhole) return
+    const at = this.lineagePosition
+    const isMissed = at > 0n && at < (await this.#parts.log.wholeFrom('lineage', this.partition))
+    if (isMissed) await this.wipe()
+    this.#isKnownWhole = true
   }
 
-  /** False when there was nothing new anywhere. */
-  async #followAll(ends: readonly End[]): Promise<boolean> {
-    let isNew = false
-    // All ends are one request, a read of each partition is one each.
-    for (const [topic, partition] of ends.filter((each) => this.#isBefore(each))) {
-      for (let left = PAGES_PER_ROUND; left > 0; left--) {
-        if (!(await this.#follow(topic, partition))) break
-        isNew = true
-      }
-    }
-    for (let left = FORGOTTEN_PAGES; left > 0 && (await this.#forgetOn()); left--) {
-      isNew = true
-    }
-    return isNew
+  /** Of `history`. `end`: as it is now. */
+  isBehind(end: bigint): boolean {
+    this.#firstEnd ??= end
+    return this.position < end
   }
 
-  /** False when nothing is left to forget. */
-  async #forgetOn(): Promise<boolean> {
-    const changes = await this.#forgetting.goOn()
-    if (changes === undefined) return false
-    await this.#store.write(changes, NO_CHECKPOINT)
-    return true
-  }
-
-  /** False when there was nothing new. */
-  async #follow(topic: Followed, partition: number): Promise<boolean> {
-    const known = this.position(topic, partition)
-    const { page: read, from } = await this.#pageFrom(topic, partition, known)
-    const page = topic === 'history' ? read : await this.#readable(partition, read)
+  /** Of `history`: false when there was nothing new. */
+  async follow(): Promise<boolean> {
+    const known = this.position
+    const { page, from } = await this.#pageFrom(known)
     if (page.next === known) return false
     const changes: Changes = new Map()
-    if (topic === 'history') await this.#takeHistory(changes, page, { partition, from })
-    else await this.#takeLineage(changes, page)
-    changes.set(positionKey(topic, partition), Buffer.from(page.next.toString()))
-    await this.#store.write([...changes], NO_CHECKPOINT)
+    await this.#take(changes, page, from)
+    changes.set(positionKey('history', this.partition), Buffer.from(page.next.toString()))
+    await this.#write(changes)
     return true
   }
 
-  async #pageFrom(
-    topic: Followed,
-    partition: number,
-    known: bigint,
-  ): Promise<{ readonly page: Page; readonly from: bigint }> {
+  /** Of `lineage`, up to the first null value where history lags: false when nothing was new. */
+  async followForgotten(pages: LineagePages): Promise<boolean> {
+    const known = this.lineagePosition
+    const page = await this.#readable(await pages.from(known))
+    if (page.next === known) return false
+    const changes: Changes = new Map()
+    for (const entry of page.entries) {
+      if (entry.value !== null) continue
+      await this.#parts.turns.take()
+      const [cluster = '', uid = ''] = entry.key.split('/')
+      const of = { cluster, uid, at: entry.timestamp }
+      const last = this.#parts.lastOf(cluster, uid)
+      for (const change of await this.#forgetting.begin(of, last)) changes.set(...change)
+      this.#isForgetting = true
+    }
+    this.#lineage = page.next
+    if (changes.size > 0) await this.#write(changes)
+    return true
+  }
+
+  /** Continues with what is to be forgotten; false when nothing is left. */
+  async forgetOn(): Promise<boolean> {
+    if (!this.#isForgetting) return false
+    const changes = await this.#forgetting.goOn()
+    this.#isForgetting = changes !== undefined
+    if (changes === undefined) return false
+    await this.#parts.store.write(changes, NO_CHECKPOINT)
+    return true
+  }
+
+  async #write(changes: Changes): Promise<void> {
+    const lineage = Buffer.from(this.lineagePosition.toString())
+    changes.set(positionKey('lineage', this.partition), lineage)
+    await this.#parts.store.write([...changes], NO_CHECKPOINT)
+  }
+
+  async #pageFrom(known: bigint): Promise<{ readonly page: Page; readonly from: bigint }> {
+    const { log } = this.#parts
     const options = { limit: PAGE_LIMIT, waitMs: 0 }
     try {
-      return { page: await this.#log.read(topic, partition, known, options), from: known }
+      return { page: await log.read('history', this.partition, known, options), from: known }
     } catch (error) {
       if (!isOutdated(error)) throw error
-      const { start } = await this.#log.bounds(topic, partition)
+      const { start } = await log.bounds('history', this.partition)
       // What was trimmed before it was ever read is no loss; what is beyond the end is, and what
       // was trimmed in between: it begins again.
-      if (known >= start || (topic !== 'lineage' && known > 0n)) throw error
-      return { page: await this.#log.read(topic, partition, start, options), from: start }
+      if (known >= start || known > 0n) throw error
+      return { page: await log.read('history', this.partition, start, options), from: start }
     }
   }
 
-  /** Of `lineage`, up to the first null value, where history lags. */
-  async #readable(partition: number, page: Page): Promise<Page> {
+  async #readable(page: Page): Promise<Page> {
     const first = page.entries.findIndex(({ value }) => value === null)
-    if (first < 0 || (await this.#isAtEndOfHistory(partition))) return page
+    if (first < 0 || (await this.#isAtEndOfHistory())) return page
     const entries = page.entries.slice(0, first)
     return { entries, next: page.entries[first]?.offset ?? page.next }
   }
 
-  async #isAtEndOfHistory(partition: number): Promise<boolean> {
-    return this.position('history', partition) >= (await this.#log.end('history', partition))
+  async #isAtEndOfHistory(): Promise<boolean> {
+    return this.position >= (await this.#parts.log.end('history', this.partition))
   }
 
-  async #takeHistory(
-    changes: Changes,
-    { entries }: Page,
-    { partition, from }: { readonly partition: number; readonly from: bigint },
-  ): Promise<void> {
-    if (this.begin(partition) === undefined)
-      changes.set(...(await this.#beginning(partition, from)))
+  async #take(changes: Changes, { entries }: Page, from: bigint): Promise<void> {
+    const { codec, turns } = this.#parts
+    if (this.begin() === undefined) changes.set(...(await this.#beginning(from)))
     for (const entry of entries) {
-      await this.#turns.take()
+      await turns.take()
       if (entry.value === null) continue
-      const record = this.#codec.decode(entry.value) as HistoryRecord
-      changes.set(...historyChange(this.#codec, entry, record))
+      const record = codec.decode(entry.value) as HistoryRecord
+      changes.set(...historyChange(codec, entry, record))
     }
   }
 
@@ -257,39 +203,10 @@ export class HistoryFollower {
    * With the first page: history that was trimmed before it was read is missing, and readers have
    * to know since when none is.
    */
-  async #beginning(partition: number, from: bigint): Promise<StoreChange> {
-    const reach = await reachOfPartition(this.#log, 'history', partition)
+  async #beginning(from: bigint): Promise<StoreChange> {
+    const reach = await reachOfPartition(this.#parts.log, 'history', this.partition)
     const isWhole = from === 0n || reach.isWhole
     const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
-    return [beginKey(partition), Buffer.from(JSON.stringify(made))]
-  }
-
-  async #takeLineage(changes: Changes, { entries }: Page): Promise<void> {
-    const clusterNames = new Map<ClusterId, string>()
-    for (const entry of entries) {
-      await this.#turns.take()
-      if (entry.value === null) {
-        const [cluster = '', uid = ''] = entry.key.split('/')
-        const last = this.#lastIn(changes, cluster, uid)
-        const of = { cluster, uid, at: entry.timestamp }
-        for (const change of await this.#forgetting.begin(of, last)) changes.set(...change)
-        continue
-      }
-      const lineage = this.#codec.decode(entry.value) as Lineage
-      const former = this.#lastIn(changes, lineage.cluster, lineage.uid)
-      for (const change of nameChanges(lineage, former)) changes.set(...change)
-      clusterNames.set(lineage.cluster, lineage.clusterName)
-    }
-    for (const [cluster, name] of clusterNames) {
-      const key = clusterNameKey(cluster)
-      if (textAt(this.#store, key) !== name) changes.set(key, Buffer.from(name))
-    }
-  }
-
-  /** Also of what the same page of the log says. */
-  #lastIn(changes: Changes, cluster: ClusterId, uid: Uid): Indexed | undefined {
-    const bytes = changes.get(uidKey(cluster, uid))
-    if (bytes === null) return undefined
-    return bytes === undefined ? lastOf(this.#store, cluster, uid) : indexedIn(bytes)
+    return [beginKey(this.partition), Buffer.from(JSON.stringify(made))]
   }
 }
