@@ -3,24 +3,37 @@
  * it, and no process continues silently with fewer of its tasks.
  */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { policyOf } from '../../core/graph/graph.ts'
+import { identityOf } from '../../core/graph/identity.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Log } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
+import type { Placement } from '../../ports/placement.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
 import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
+import type { Report } from '../../ports/share-out.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import { codec, contentOf, taskStore } from '../../testing/rig/task-rig.ts'
+import {
+  appendAll,
+  codec,
+  contentOf,
+  emptyStore,
+  eventsOf,
+  runTask,
+  taskStore,
+} from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
 import { Graph, type PartitionStatus, publishMarks } from './graph.ts'
+import { HistoryIndex } from './query/index/history-index.ts'
 import { readerOf } from './query/view/view.ts'
 
 const POLICY = policyFor('enforce', 'parity')
@@ -294,6 +307,49 @@ test('a standby has what is committed, and takes over with the store that it has
     page.entries.map(({ key }) => key),
     [FENCE_KEY],
   )
+})
+
+test('a standby is ready once it has the histories, too, which it closes with its store', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  await appendAll(log, eventsOf(['put cm/a']))
+  {
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  const stop = new AbortController()
+  const reports: (() => Report)[] = []
+  const ready = (): readonly number[] | undefined => reports.at(-1)?.().ready
+  const placement: Placement = {
+    async *assignments(_, signal, report) {
+      if (report !== undefined) reports.push(report)
+      yield { partition: 0, role: 'standby', revoked: signal }
+      await once(signal, 'abort')
+    },
+    owners: () => new Map(),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const store = new OpenStore()
+  const graph = new Graph({
+    ...{ log, codec, clock, placement, retention: DEFAULT_RETENTION },
+    openStore: async () => emptyStore(),
+    openHistories: async (partition) => index.open(partition, store),
+  })
+  const ended = graph.run('http://one', stop.signal)
+  const isFollowed = ({ state, lagEntries }: PartitionStatus): boolean =>
+    state === 'following' && lagEntries === 0n
+  while (!graph.status().some(isFollowed)) await setImmediate()
+  deepEqual(ready(), [])
+  const indexing = index.run(stop.signal)
+  while (ready()?.length === 0) await setImmediate()
+  deepEqual(ready(), [0])
+  const [last] = (await index.withUid('cm-a')).found
+  ok(last !== undefined)
+  equal((await index.history(identityOf(last.cluster, last))).entries[0]?.change, 'created')
+  stop.abort()
+  await Promise.all([ended, indexing])
+  equal(store.isClosed, true)
 })
 
 test('a standby whose store is damaged builds it again', async (t) => {

@@ -33,6 +33,7 @@ import type { TaskObserver } from './fold/task.ts'
 import { Task } from './fold/task.ts'
 import { keepOrders } from './orders/order-keeper.ts'
 import { publishPolicyStatus } from './orders/policy-status.ts'
+import type { OpenHistories } from './query/index/history-index.ts'
 import { readerOf } from './query/view/view.ts'
 
 /** A standby that has no more of the changelog to read takes over at once. */
@@ -51,6 +52,8 @@ export interface GraphParts {
   readonly clock: Clock
   readonly placement: Placement
   readonly openStore: (partition: number) => Promise<Store>
+  /** Beside the store, in whatever role; left out: histories are not indexed. */
+  readonly openHistories?: (partition: number) => Promise<OpenHistories>
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
   readonly policy?: AskedPolicy | undefined
@@ -80,6 +83,7 @@ interface Seat {
   /** The role was replaced by another. */
   replaced: AbortController
   work: Task | Standby | undefined
+  histories: OpenHistories | undefined
 }
 
 export class Graph {
@@ -105,7 +109,8 @@ export class Graph {
       for await (const placed of this.#parts.placement.assignments(url, either, report)) {
         const seat = this.#seats.get(placed.partition)
         if (seat === undefined) {
-          const taken: Seat = { placed, replaced: new AbortController(), work: undefined }
+          const nothing = { work: undefined, histories: undefined }
+          const taken: Seat = { placed, replaced: new AbortController(), ...nothing }
           this.#seats.set(placed.partition, taken)
           begin((each) => this.#sit(taken, each))
         } else {
@@ -131,11 +136,16 @@ export class Graph {
     return this.#parts.placement.owners()
   }
 
-  /** What it can answer, or could at once, and how many events its tasks fold. */
+  /**
+   * What it can answer, or could at once, histories included, and how many events its tasks fold.
+   */
   #report(): Report {
     const all = this.status()
-    const isUpToDate = ({ state, lagEntries }: PartitionStatus): boolean =>
-      state === 'folding' || (state === 'following' && lagEntries <= READY_ENTRIES)
+    const isUpToDate = ({ partition, state, lagEntries }: PartitionStatus): boolean =>
+      state === 'folding' ||
+      (state === 'following' &&
+        lagEntries <= READY_ENTRIES &&
+        this.#seats.get(partition)?.histories?.isFollowing !== false)
     const folding = all.filter(({ state }) => state === 'folding')
     return {
       ready: all.filter(isUpToDate).map(({ partition }) => partition),
@@ -148,28 +158,38 @@ export class Graph {
   }
 
   /**
-   * For as long as the partition is ours: in one role after the other over the same store, which
-   * is opened again if it was taken away in between.
+   * For as long as the partition is ours: in one role after the other over the same store, with the
+   * same histories beside it; both are opened again if it was taken away in between.
    */
   async #sit(seat: Seat, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
+    const { openStore, openHistories } = this.#parts
     while (isOurs(seat, signal)) {
-      await using store = await this.#parts.openStore(partition)
-      while (isOurs(seat, signal)) {
-        seat.replaced = new AbortController()
-        const { placed, replaced } = seat
-        const either = AbortSignal.any([signal, placed.revoked, replaced.signal])
-        try {
-          if (placed.role === 'active') await this.#fold(seat, store, either)
-          else await this.#follow(seat, store, either)
-        } finally {
-          // Before the store closes: who asks meanwhile would fail with that, and hide why it
-          // ended.
-          seat.work = undefined
-        }
+      await using store = await openStore(partition)
+      await using histories = await openHistories?.(partition)
+      seat.histories = histories
+      try {
+        await this.#inRoles(seat, store, signal)
+      } finally {
+        seat.histories = undefined
       }
     }
     this.#seats.delete(partition)
+  }
+
+  async #inRoles(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+    while (isOurs(seat, signal)) {
+      seat.replaced = new AbortController()
+      const { placed, replaced } = seat
+      const either = AbortSignal.any([signal, placed.revoked, replaced.signal])
+      try {
+        if (placed.role === 'active') await this.#fold(seat, store, either)
+        else await this.#follow(seat, store, either)
+      } finally {
+        // Before the store closes: who asks meanwhile would fail with that, and hide why it ended.
+        seat.work = undefined
+      }
+    }
   }
 
   async #fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {

@@ -24,7 +24,7 @@ import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
 import { Graph, type GraphParts, publishMarks } from './graph.ts'
 import { ActorIndex } from './query/index/actor-index.ts'
-import { HistoryIndex, type OpenHistories } from './query/index/history-index.ts'
+import { HistoryIndex } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
 import { createQuestions } from './questions.ts'
 
@@ -85,6 +85,8 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
         }),
     })
   if (policy !== undefined) await publishMarks({ log, codec }, policy)
+  const indexStore = await open('index', 'index of names')
+  const index = new HistoryIndex(log, codec, clock, indexStore)
   const graph = new Graph({
     log,
     codec,
@@ -94,6 +96,10 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     pace: options.pace,
     placement: options.placement ?? placeAll(log.partitions('events')),
     openStore: async (partition) => await open(`store-${partition}`, whatStore(partition)),
+    openHistories: async (partition) => {
+      const what = `histories of partition ${partition}`
+      return index.open(partition, await open(`histories-${partition}`, what))
+    },
     policyChanged: (partition, former, policy) =>
       logger.log('warn', 'a partition had another policy', {
         partition,
@@ -111,13 +117,6 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index of names')
-  const index = new HistoryIndex(log, codec, clock, indexStore)
-  const histories: OpenHistories[] = []
-  for (let each = 0; each < log.partitions('history'); each++) {
-    const store = await open(`histories-${each}`, `histories of partition ${each}`)
-    histories.push(index.open(each, store))
-  }
   const actorStore = await open('actors', 'actors by user')
   const actors = new ActorIndex({
     ...{ log, codec, clock, store: actorStore },
@@ -146,7 +145,6 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await actorStore[Symbol.asyncDispose]()
-      for (const each of histories) await each[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
     },
   }

@@ -27,9 +27,8 @@ import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
 import { Graph } from '../../services/graph/graph.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
 import { ActorIndex } from '../../services/graph/query/index/actor-index.ts'
-import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
-import { indexOver } from './index-rig.ts'
 import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
@@ -109,6 +108,7 @@ export class GraphGroup {
     const stop = new AbortController()
     const session = new AbortController()
     const { openStore = emptyStore, owners = (known) => known } = options
+    const index = new HistoryIndex(log, codec, clock, emptyStore())
     const graph = new Graph({
       log,
       codec,
@@ -117,8 +117,8 @@ export class GraphGroup {
       retention: DEFAULT_RETENTION,
       policy: { policy: POLICY, who: 'test', marks },
       openStore: async () => openStore(),
+      openHistories: async (partition) => index.open(partition, emptyStore()),
     })
-    const index = indexOver(log, clock)
     const actors = new ActorIndex({
       ...{ log, codec, clock, store: emptyStore() },
       keepMs: DEFAULT_RETENTION.keepMs,

@@ -80,9 +80,10 @@ export class ChangeScan {
   }
 
   /**
-   * The next one that is asked for; undefined when there is none, or this request has read enough.
+   * The next one that is asked for; undefined when there is none, or this request has read enough,
+   * or it may not be taken.
    */
-  async next(): Promise<Change | undefined> {
+  async next(mayTake: (change: Change) => boolean = () => true): Promise<Change | undefined> {
     for (const reader of this.#readers) {
       while (reader.isOpen && reader.head === undefined) {
         if (this.#read >= MOST_READ || this.#isStalled) return undefined
@@ -93,7 +94,12 @@ export class ChangeScan {
       if (b.head === undefined) return a
       return a?.head === undefined || isBefore(b.head, a.head) ? b : a
     }, undefined)
-    return first?.take()
+    return first?.head !== undefined && mayTake(first.head) ? first.take() : undefined
+  }
+
+  /** What comes next of each partition, as far as it was read already: so many of each. */
+  waiting(limit: number): readonly Change[] {
+    return this.#readers.flatMap((reader) => reader.waiting(limit))
   }
 
   /** Where the next request continues; empty when all is read. */
@@ -144,6 +150,10 @@ class Reader {
 
   get head(): Change | undefined {
     return this.#waiting[0]
+  }
+
+  waiting(limit: number): readonly Change[] {
+    return this.#waiting.slice(0, limit)
   }
 
   put(change: Change): void {

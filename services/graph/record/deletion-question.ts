@@ -6,7 +6,7 @@
  * is asked for and is no longer known, `partial` says how many were left out. An owner that the
  * user may not list is `hidden`.
  *
- * Not here: whether Kinfold did it (life.ts), and which user did (deleter.ts).
+ * Not here: who deleted each (deletion-causes.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Identity, identityKey, identityOf } from '../../../core/graph/identity.ts'
@@ -20,19 +20,12 @@ import { type Deletion, withoutRoot } from '../query/answer/deletion-cause.ts'
 import { behindText } from '../query/answer/query.ts'
 import { askedOf, selector } from '../query/ask/choice.ts'
 import { notFound } from '../query/ask/not-found.ts'
-import { type Attributors, attributionOf } from './attribution.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
-import { Deleters } from './deleter.ts'
-import { Lives, type Named } from './life.ts'
+import { causesAsked, DeletionCauses } from './deletion-causes.ts'
+import type { Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
-
-/**
- * Entries of histories, and as many of audit logs, that one request reads at most, but for its
- * first object.
- */
-const MOST_ENTRIES = 20_000
 
 /** `text`: why Kinfold deleted it, or how it was learnt. */
 export interface Listed extends Named, Deletion {
@@ -58,7 +51,8 @@ export function addDeletions(server: FastifyInstance, parts: ChangeParts): void 
     if (words['from'] !== undefined && (span.since ?? span.until) !== null) {
       throw new Problem(400, 'from says where to go on: it takes no since and no until')
     }
-    return await pageOf(parts, request, reply, words, span)
+    const asked = await causesAsked(parts, request, reply)
+    return asked ?? (await pageOf(parts, request, reply, words, span))
   })
 }
 
@@ -137,16 +131,15 @@ async function pageOf(
     const { since, horizon, resume, asOf, scan, turns } = page
     const behind = behindText(await parts.index.caughtUp())
     const asked = await askedIn(parts, request, words)
-    const lives = new Lives({ ...parts, turns })
-    const deleters = new Deleters({ ...parts, turns })
-    const unnamed = await deleters.caughtUp()
-    const mayRead = (): boolean => lives.read < MOST_ENTRIES && deleters.read < MOST_ENTRIES
+    const causes = new DeletionCauses(parts, request, reply, turns)
+    const unnamed = await causes.unnamed()
     const deletions: Listed[] = []
     let unknown = 0
-    while (deletions.length < span.limit && mayRead()) {
-      const change = await scan.next()
+    while (deletions.length < span.limit) {
+      const change = await scan.next((each) => causes.mayAsk(each))
       if (change === undefined) break
-      const { row, owners } = await deletionOf({ lives, deleters }, change, page.refOf)
+      const { deletion, owners } = await causes.of(change, scan, span.limit - deletions.length)
+      const row = rowOf(change.record, deletion, page.refOf)
       switch (fits(asked, row, owners)) {
         case 'yes':
           deletions.push(await shown(parts, request, row))
@@ -162,8 +155,7 @@ async function pageOf(
       behind,
       asked.roots?.partial ?? '',
       unnamed,
-      deleters.doubt(),
-      lives.doubt(),
+      causes.doubt(),
       unknown === 0 ? '' : unknownText(unknown, asked),
     ]
     const rest = { since, until: span.until, hidden: 0, horizon, resume } as const
@@ -187,22 +179,18 @@ function unknownText(count: number, { by, evidence, roots }: Asked): string {
   return `${count} more ${more} may fit: it is not known ${unknown.join(', or ')}`
 }
 
-async function deletionOf(
-  parts: Attributors,
-  { record, offset }: Change,
+function rowOf(
+  record: Change['record'],
+  deletion: Deletion,
   refOf: (cluster: string) => ClusterRef,
-): Promise<{ readonly row: Listed; readonly owners: readonly Identity[] }> {
+): Listed {
   const { cluster, uid, group, kind, namespace, name, at, partition, position } = record
-  const of = identityOf(cluster, record)
-  const life = await parts.lives.endedBy(of, offset)
-  const { deletion, owners } = await attributionOf(parts, record, life)
-  const row: Listed = {
+  return {
     ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
     observed: record.evidence,
     ...deletion,
     text: deletion.text === '' ? record.text : deletion.text,
   }
-  return { row, owners }
 }
 
 type Fit = 'yes' | 'no' | 'unknown'

@@ -3,12 +3,13 @@
  * why.
  *
  * What must stay true: these are the bounds by which questions are refused, read where those read
- * them. Where the index begins is said of the process that is asked: each has its own.
+ * them. Where the index begins is said of the process that has the partition; how far moments reach
+ * of the partitions of the process that is asked.
  *
  * Not here: the refusal (horizon.ts).
  */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
 import { timeText } from '../../../core/model/text.ts'
 import type { Log } from '../../../ports/log.ts'
@@ -21,6 +22,7 @@ import type { HistoryIndex } from '../query/index/history-index.ts'
 import { type Reach, reachOf } from '../query/index/log-reach.ts'
 import { spanText } from '../query/plan/span-text.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
+import { readJson } from '../query/view/forward-call.ts'
 import type { View } from '../query/view/view.ts'
 import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'
@@ -42,24 +44,27 @@ export interface HorizonParts extends LogParts {
 const MOST_NAMED = 5
 
 export function addHorizon(server: FastifyInstance, parts: HorizonParts): void {
-  server.get('/v1/horizon', async () => {
-    const { log, clusters } = parts
+  server.get('/v1/horizon', async (request, reply) => {
+    const { log, clusters, forwarding } = parts
+    const mine = await forwarding.ownOf(request, reply)
+    if (mine !== undefined) return beginsOf(parts.index, mine)
     const all = await clusters.all()
     const views = all.flatMap((each) => clusters.view(each) ?? [])
     const asOf = new Map<number, AsOf>()
     for (const view of views) asOf.set(view.partition.partition, view.asOf())
     const history = await reachOf(log, 'history')
+    const begun = await begunOf(parts, request, reply, all)
     const bounds: readonly Bound[] = [
       boundOf('history', ['history -n', 'deletions'], history),
-      indexBound(parts.index, history),
+      indexBound(begun.begins, history),
       await momentBound(parts, views),
       actorBound(parts, all),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),
     ]
     const answer: HorizonAnswer = { bounds }
-    const doubts = new Set(views.map((view) => view.partial()).filter((text) => text !== ''))
-    const partial = [...doubts].join('; ')
+    const doubts = new Set([...views.map((view) => view.partial()), begun.partial])
+    const partial = [...doubts].filter((text) => text !== '').join('; ')
     return documentOf('Horizon', { answer, partial, asOf: [...asOf.values()] })
   })
 }
@@ -71,14 +76,45 @@ function boundOf(source: Source, questions: readonly string[], reach: readonly R
   return { source, questions, ...horizonOf(reach), partitions }
 }
 
-/** What it has of an object, it has from its creation on, unless that was before it begins. */
-function indexBound(index: HistoryIndex, history: readonly Reach[]): Bound {
-  const partitions = history.map(({ partition }): PartitionBound => {
+/** Where histories of a partition begin: as the process says that has it. */
+interface Begin {
+  readonly partition: number
+  readonly first: number
+  /** Null: all is there. */
+  readonly at: number | null
+}
+
+function beginsOf(index: HistoryIndex, views: readonly View[]): readonly Begin[] {
+  const partitions = new Set(views.map(({ partition }) => partition.partition))
+  return [...partitions].flatMap((partition) => {
     const begin = index.begin(partition)
+    return begin === undefined ? [] : { partition, first: Number(begin.offset), at: begin.at }
+  })
+}
+
+async function begunOf(
+  { forwarding, index }: HorizonParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: readonly KnownCluster[],
+): Promise<{ readonly begins: readonly Begin[]; readonly partial: string }> {
+  const { all, partial } = await forwarding.gathered(request, reply, {
+    asked,
+    own: async (views) => beginsOf(index, views),
+    read: async (answer) => (await readJson(answer)) as readonly Begin[],
+  })
+  return { begins: all.flatMap(({ answer }) => answer), partial }
+}
+
+/** What it has of an object, it has from its creation on, unless that was before it begins. */
+function indexBound(begins: readonly Begin[], history: readonly Reach[]): Bound {
+  const byPartition = new Map(begins.map((each) => [each.partition, each]))
+  const partitions = history.map(({ partition }): PartitionBound => {
+    const begin = byPartition.get(partition)
     if (begin === undefined) {
       return { partition, first: 0, earliest: null, because: 'nothing is indexed yet' }
     }
-    const first = Number(begin.offset)
+    const { first } = begin
     if (begin.at === null) return { partition, first, earliest: null, because: WHOLE }
     return { partition, first, earliest: timeOf(begin.at), because: REBUILT }
   })

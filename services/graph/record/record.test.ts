@@ -825,6 +825,44 @@ test('a user is named by whichever process answers, also where another one has t
   }
 })
 
+test('deletions of all clusters are told by any process as by one that has them all', async (t) => {
+  const ofOther = ['put deploy/web in shop', 'put rs/web in shop <- deploy/web']
+  const gone = ['delete deploy/web in shop', 'delete rs/web in shop', 'cluster c']
+  const story = [...STORY, 'cluster d', ...ofOther, ...gone]
+  const { group, process, ask } = await rigFor(t, { partitions: 2, story })
+  const paths = [
+    ...['/v1/deletions?', '/v1/deletions?limit=3', '/v1/deletions?by=kinfold', '/v1/horizon?'],
+    ...['/v1/deletions?by=others', '/v1/deletions?root=uid:deploy-web', '/v1/deletions?cluster=d'],
+  ]
+  const partsOf = (
+    told: Told,
+  ): Pick<Told, 'deletions' | 'partial'> & { readonly index: unknown } => {
+    const { deletions, partial, bounds } = told as Told & { readonly bounds?: readonly unknown[] }
+    return { deletions, partial, index: bounds?.[1] }
+  }
+  const whole = await Promise.all(paths.map(async (path) => partsOf(await ask(path))))
+  let isAlone = false
+  const other = await group.start({ owners: (known) => (isAlone ? new Map() : known) })
+  await group.caughtUp()
+  const shares = [process, other].map(({ graph }) => graph.tasks.map((each) => each.partition))
+  deepEqual(shares.toSorted(), [[0], [1]])
+  const tellOf = async (url: string): Promise<Told> =>
+    (await (await checked(url, await fetch(url))).json()) as Told
+  for (const { url } of [process, other]) {
+    for (const [each, path] of paths.entries()) {
+      deepEqual(partsOf(await tellOf(url + path)), whole[each], `${url}${path}`)
+    }
+  }
+  isAlone = true
+  const own = shares[1]?.[0]
+  const { deletions, partial } = await tellOf(`${other.url}/v1/deletions`)
+  match(partial, /who deleted what is not known of some: partition \d of 2: no process has it/)
+  const ofOwn = (rows: readonly Row[]): unknown =>
+    rows.map((each) => each.partition === own && each)
+  deepEqual(ofOwn(deletions), ofOwn(whole[0]?.deletions ?? []))
+  ok(deletions.every((each) => each.partition === own || each.by === 'unknown'))
+})
+
 const PLURALS: Readonly<Record<string, readonly [group: string, resource: string]>> = {
   Deployment: ['apps', 'deployments'],
   ReplicaSet: ['apps', 'replicasets'],

@@ -10,19 +10,19 @@
  */
 
 import type { FastifyRequest } from 'fastify'
-import { identityOf } from '../../../../core/graph/identity.ts'
+import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
-import type { History } from '../../../../core/model/record.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { labelOf } from '../../api/word.ts'
 import type { Found, Match, Query, Selector } from '../answer/query.ts'
 import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { Named } from '../index/history-index.ts'
-import type { Asked as AskedMoment, Moment } from '../index/moment.ts'
+import type { Asked as AskedMoment } from '../index/moment.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { View } from '../view/view.ts'
 import { notFound, unreadText } from './not-found.ts'
+import type { ThereThen } from './there-then.ts'
 
 export interface Chosen {
   readonly object: Named
@@ -36,6 +36,12 @@ export interface Asking {
   readonly query: Query
   readonly clusters: Clusters
   readonly index: Histories
+}
+
+/** A moment of the past, and what was there then. */
+export interface Then {
+  readonly at: AskedMoment
+  readonly there: ThereThen
 }
 
 type Asked = Record<string, string | undefined>
@@ -57,12 +63,8 @@ export function selector(asked: Record<string, string | undefined>): Selector {
  * The cluster that the question is about. Where but one has the name, it knows best which object of
  * it is meant.
  */
-export async function clusterOf(
-  asking: Asking,
-  asked: Selector,
-  at?: AskedMoment,
-): Promise<ClusterId> {
-  if (at !== undefined) return await clusterOfPast(asking, asked, at)
+export async function clusterOf(asking: Asking, asked: Selector, then?: Then): Promise<ClusterId> {
+  if (then !== undefined) return await clusterOfPast(asking, asked, then)
   const { matches, lacks } = await asking.query.find({ ...asked, kind: '' })
   const [only, ...others] = new Set(matches.map(clusterIn))
   if (only !== undefined && others.length === 0 && lacks !== 'any') return only
@@ -73,7 +75,8 @@ export async function clusterOf(
  * The cluster that a question about a moment of the past is about: where but one had such an object
  * then, that one. What several had then may be meant twice, also where only one of them has it now.
  */
-async function clusterOfPast(asking: Asking, asked: Selector, at: AskedMoment): Promise<ClusterId> {
+async function clusterOfPast(asking: Asking, asked: Selector, then: Then): Promise<ClusterId> {
+  const { at } = then
   const any = await asking.query.find({ ...asked, kind: '' })
   const inClusters = new Set(any.matches.map(clusterIn))
   if (inClusters.size < 2 && any.lacks !== 'any') return await clusterOf(asking, asked)
@@ -82,25 +85,18 @@ async function clusterOfPast(asking: Asking, asked: Selector, at: AskedMoment): 
   const isMeant = ({ object }: Match): boolean =>
     at.type === 'time' ||
     known.some(({ id, partition }) => id === object.cluster && partition === at.partition)
-  const moment: Moment =
-    at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
   const { matches, lacks } = await asking.query.find(asked, at.type === 'time' ? at.at : undefined)
   const found = matches.filter(isMeant)
-  const histories = historiesAt(asking.index, moment)
-  const states = await Promise.all(
-    found.map(({ object }) => lastStateOf(histories, identityOf(object.cluster, object))),
-  )
-  const there = found.filter((_, each) => isThere(states[each]))
+  const were = await then.there(found)
+  const there = found.filter(({ object }) => {
+    return were.has(identityKey(identityOf(object.cluster, object)))
+  })
   const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
   if (only !== undefined && others.length === 0) return only
   if (there.length > 0) throw await ambiguous(asking, asked, there)
   // Those of then may be among what was not read, in any of them.
   if (only !== undefined && lacks !== 'nothing') throw await ambiguous(asking, asked, found)
   return await clusterOf(asking, asked)
-}
-
-function isThere(state: History | undefined): boolean {
-  return state !== undefined && state.change !== 'gone'
 }
 
 function clusterIn({ object }: Match): ClusterId {

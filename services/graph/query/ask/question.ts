@@ -43,7 +43,7 @@ import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
-import { type Answer, clusterMarked, readJson, readStream } from '../view/forward-call.ts'
+import { type Answer, clusterMarked, readJson, readStream, strange } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
@@ -52,6 +52,7 @@ import { askedOf, type Chosen, chooseIn, clusterOf, selector } from './choice.ts
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type ListParts, meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
+import { ownThereThen, thereThen } from './there-then.ts'
 
 export interface QuestionParts extends ListParts {
   readonly access: Access
@@ -225,9 +226,15 @@ export function aboutOne(parts: QuestionParts): About {
     const words = askedOf(request)
     const asked = selector(words)
     const at = words['at'] === undefined ? undefined : askedIn(words['at'])
+    const mine = await forwarding.ownOf(request, reply)
+    if (mine !== undefined) {
+      if (at === undefined) throw strange()
+      return await ownThereThen(parts, request, mine, { asked, at })
+    }
     let mayGet = false
     try {
-      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked, at))
+      const then = at && { at, there: thereThen(parts, request, reply, at) }
+      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked, then))
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const view = await open(here, at)
         return await readThen(view, async () => {

@@ -27,8 +27,17 @@ const WHOLE_BYTES = 16 * 1024 * 1024
 
 const agent = new Agent({ connect: { timeout: CONNECT_MS } })
 
-/** One cluster, or all clusters of some partitions. */
-export type Mark = { readonly cluster: ClusterId } | { readonly partitions: readonly number[] }
+/** One cluster, or all clusters of some partitions; of these some records alone. */
+export type Mark =
+  | { readonly cluster: ClusterId }
+  | { readonly partitions: readonly number[]; readonly records?: readonly RecordPlace[] }
+
+/** An entry of the log, of a topic that the question knows. */
+export interface RecordPlace {
+  readonly partition: number
+  readonly offset: bigint
+}
+
 export type Answer = Dispatcher.ResponseData
 
 interface Call {
@@ -45,6 +54,13 @@ export function markOf({ headers }: FastifyRequest): Mark | undefined {
   const [what, value = ''] = String(text).split('=')
   if (what === 'partitions' && /^\d+(,\d+)*$/.test(value)) {
     return { partitions: value.split(',').map(Number) }
+  }
+  if (what === 'records' && /^\d{1,9}-\d{1,18}(,\d{1,9}-\d{1,18})*$/.test(value)) {
+    const records = value.split(',').map((each): RecordPlace => {
+      const [partition = '', offset = ''] = each.split('-')
+      return { partition: Number(partition), offset: BigInt(offset) }
+    })
+    return { partitions: [...new Set(records.map(({ partition }) => partition))], records }
   }
   try {
     if (what === 'cluster') return { cluster: decodeURIComponent(value) }
@@ -150,9 +166,10 @@ function isFollowed({ query }: FastifyRequest): boolean {
 }
 
 function textOf(mark: Mark): string {
-  return 'cluster' in mark
-    ? `cluster=${encodeURIComponent(mark.cluster)}`
-    : `partitions=${mark.partitions.join(',')}`
+  if ('cluster' in mark) return `cluster=${encodeURIComponent(mark.cluster)}`
+  const { partitions, records } = mark
+  if (records === undefined) return `partitions=${partitions.join(',')}`
+  return `records=${records.map(({ partition, offset }) => `${partition}-${offset}`).join(',')}`
 }
 
 /** Nothing was sent. */

@@ -17,7 +17,7 @@ import type { ClusterId } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
-import type { Answer } from './forward-call.ts'
+import type { Answer, RecordPlace } from './forward-call.ts'
 import { call, markOf, moved, strange } from './forward-call.ts'
 import { isClosed, lacking, type View } from './view.ts'
 
@@ -53,6 +53,8 @@ export interface Gathering<T> {
   readonly asked: readonly KnownCluster[]
   readonly own: (views: readonly View[]) => Promise<T>
   readonly read: (answer: Answer) => Promise<T>
+  /** What another process is asked of these partitions; left out: all of their clusters. */
+  readonly records?: (partitions: readonly number[]) => readonly RecordPlace[]
 }
 
 export interface Forwarding {
@@ -127,7 +129,8 @@ export function createForwarding({ clusters, owners, clock }: ForwardingParts): 
         const places = Map.groupBy(left.keys(), (partition) => owners().get(partition))
         await Promise.all(
           [...places].map(async ([url, partitions]) => {
-            const mark = { partitions }
+            const records = gathering.records?.(partitions)
+            const mark = { partitions, ...(records && { records }) }
             const answer =
               url && (await call(url, { request, mark, beginsWithinMs: GATHER_MS, signal }))
             await round.take(partitions, answer ?? NOBODY)

@@ -1,0 +1,94 @@
+/**
+ * Which of several objects were there at a moment of the past, each asked where its histories are.
+ *
+ * What must stay true: of an object that could not be asked about nothing is said: the question is
+ * refused with the partition. A process tells another one of no object that the user may not get.
+ *
+ * Not here: what follows for the question (choice.ts).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+import type { Match, Query, Selector } from '../answer/query.ts'
+import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
+import type { Asked, Moment } from '../index/moment.ts'
+import type { Clusters } from '../view/clusters.ts'
+import type { Forwarding } from '../view/forward.ts'
+import { readJson } from '../view/forward-call.ts'
+import type { View } from '../view/view.ts'
+import type { Access } from './access.ts'
+
+interface Parts {
+  readonly access: Access
+  readonly query: Query
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
+  readonly index: Histories
+}
+
+/** By `identityKey` those that were there. */
+export type ThereThen = (found: readonly Match[]) => Promise<ReadonlySet<string>>
+
+export function thereThen(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+): ThereThen {
+  return async (found) => {
+    const ids = new Set(found.map(({ object }) => object.cluster))
+    const asked = (await parts.clusters.all()).filter(({ id }) => ids.has(id))
+    const { all, partial } = await parts.forwarding.gathered(request, reply, {
+      asked,
+      own: async (views) => await ownThen(parts, views, found, at),
+      read: async (answer) => (await readJson(answer)) as readonly string[],
+    })
+    if (partial !== '') {
+      throw new Problem(503, `which cluster had it then is not known, ask again later: ${partial}`)
+    }
+    return new Set(all.flatMap(({ answer }) => answer))
+  }
+}
+
+/** What this process answers to another one that asks `thereThen`. */
+export async function ownThereThen(
+  parts: Parts,
+  request: FastifyRequest,
+  views: readonly View[],
+  { asked, at }: { readonly asked: Selector; readonly at: Asked },
+): Promise<readonly string[]> {
+  const { access, query } = parts
+  await query.caughtUp()
+  const { matches } = await query.find(asked, at.type === 'time' ? at.at : undefined)
+  const here = new Set(views.map(({ cluster }) => cluster))
+  const shown: Match[] = []
+  for (const match of matches.filter(({ object }) => here.has(object.cluster))) {
+    const isShown = access.object(request, match.object).then(
+      () => true,
+      () => false,
+    )
+    if (await isShown) shown.push(match)
+  }
+  return await ownThen(parts, views, shown, at)
+}
+
+async function ownThen(
+  { index }: Pick<Parts, 'index'>,
+  views: readonly View[],
+  found: readonly Match[],
+  at: Asked,
+): Promise<readonly string[]> {
+  const histories = historiesAt(index, momentOf(at))
+  const here = new Set(views.map(({ cluster }) => cluster))
+  const own = found.flatMap(({ object }) => {
+    return here.has(object.cluster) ? identityOf(object.cluster, object) : []
+  })
+  const states = await Promise.all(own.map(async (each) => await lastStateOf(histories, each)))
+  return own
+    .filter((_, each) => states[each] !== undefined && states[each]?.change !== 'gone')
+    .map(identityKey)
+}
+
+function momentOf(at: Asked): Moment {
+  return at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
+}
