@@ -263,6 +263,8 @@ export interface OwnerElsewhere {
   /** For a live GET of it. */
   readonly version: string
   readonly resource: string
+  /** By its server's clock. */
+  readonly createdAt: number | null
   readonly state: ElsewhereState
   /** Of the last event that its cluster's fold has of it. */
   readonly position: bigint

@@ -28,10 +28,11 @@ export function ownerElsewhere(step: Step, event: OwnerElsewhere): void {
   if (former !== null && isOlder(event, former)) {
     return drop(step, 'of an owner in another cluster newer news is known')
   }
-  const { ownerEpoch, position, place, version, resource } = event
+  const { ownerEpoch, position, place, version, resource, createdAt } = event
   const isAlike = former !== null && isSame(event, former)
   const since = isAlike ? former.since : timeOf(step, state)
-  const fact = { state: event.state, since, ownerEpoch, position, place, version, resource }
+  const named = { place, version, resource, createdAt }
+  const fact = { state: event.state, since, ownerEpoch, position, ...named }
   step.graph.setElsewhere(ownerCluster, uid, { ...known, fact })
   if (!isAlike) judge(step, elsewhereWait(ownerCluster, uid))
 }

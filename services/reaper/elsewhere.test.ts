@@ -13,7 +13,8 @@ import { deleteByRule } from '../../testing/rig/reaper.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
-const OWNERS = '/api/v1/namespaces/default/secrets'
+const NAMESPACE = '/api/v1/namespaces/team'
+const OWNERS = `${NAMESPACE}/secrets`
 
 interface Two {
   readonly world: World
@@ -30,19 +31,22 @@ async function opened(isConnected = true): Promise<Two> {
   const id = north.object('', 'namespaces', '', 'kube-system')?.metadata.uid ?? ''
   if (isConnected) world.others.set(id, north)
   await world.control('cluster', { verb: 'epoch', number: 1 }, id)
+  await asked(north, 'POST', '/api/v1/namespaces', { metadata: { name: 'team' } })
   await asked(north, 'POST', OWNERS, { metadata: { name: 'owner' } })
-  const uid = north.object('', 'secrets', 'default', 'owner')?.metadata.uid ?? ''
+  const owner = north.object('', 'secrets', 'team', 'owner')
+  const uid = owner?.metadata.uid ?? ''
   const rule = ruleIn(
-    `far cm 0 for:3600 elsewhere:${id} import:secret/default export:secret/default/${world.id}`,
+    `far cm 0 for:3600 elsewhere:${id} import:secret/team export:secret/team/${world.id}`,
   )
   await world.rules(rule)
   await world.enforceRule(rule)
-  const annotations = { 'kinfold.io/owner': `${id}//Secret/default/owner/${uid}` }
+  const annotations = { 'kinfold.io/owner': `${id}//Secret/team/owner/${uid}` }
   await world.request('POST', CONFIG_MAPS, { metadata: { name: 'a', annotations } })
   const claim: OwnerClaim = {
-    ...{ group: '', kind: 'Secret', namespace: 'default', name: 'owner', uid },
+    ...{ group: '', kind: 'Secret', namespace: 'team', name: 'owner', uid },
     ...{ version: 'v1', resource: 'secrets', claim: 'gone-elsewhere', cluster: id },
     clusterEpoch: 1,
+    createdAt: Date.parse(owner?.metadata.creationTimestamp ?? ''),
   }
   const { evidence, rule: named } = deleteByRule({}, rule)
   const more = { evidence, rule: named, owners: [claim], freshness: 'recheck' } as const
@@ -137,4 +141,25 @@ test('deletes nothing once that cluster was restored', async () => {
   await world.control('cluster', { verb: 'epoch', number: 2 }, id)
   equal(await outcomeIn(world), `blocked the epoch of cluster ${id} is 2, the command's 1`)
   deepEqual(world.exists('a'), true)
+})
+
+test('deletes nothing whose owner left with its namespace, be that made again', async () => {
+  const { world, north } = await opened()
+  await asked(north, 'DELETE', `${OWNERS}/owner`)
+  await asked(north, 'DELETE', NAMESPACE)
+  await world.clock.advance(60_000)
+  await asked(north, 'POST', '/api/v1/namespaces', { metadata: { name: 'team' } })
+  match(await outcomeIn(world), /^blocked cluster \S+, where the owner was: Namespace team /)
+  equal(world.exists('a'), true)
+})
+
+test('deletes nothing while the namespace of its owner is being deleted', async () => {
+  const { world, north } = await opened()
+  const body = { metadata: { name: 'stays', finalizers: ['example.com/slow'] } }
+  await asked(north, 'POST', `${NAMESPACE}/configmaps`, body)
+  await asked(north, 'DELETE', `${OWNERS}/owner`)
+  await asked(north, 'DELETE', NAMESPACE)
+  const what = /^blocked cluster \S+, where the owner was: Namespace team of the owner is being/
+  match(await outcomeIn(world), what)
+  equal(world.exists('a'), true)
 })

@@ -51,7 +51,7 @@ interface Known {
 type OwnerLineage = Pick<
   Lineage,
   | ('cluster' | 'uid' | 'group' | 'kind' | 'namespace' | 'name' | 'version' | 'resource')
-  | ('phase' | 'doubt' | 'departure' | 'position')
+  | ('phase' | 'doubt' | 'departure' | 'position' | 'createdAt')
 >
 
 /** Of an object, which owner it names. */
@@ -219,14 +219,14 @@ export class OwnerBridge {
 
   #eventOf(ownerCluster: ClusterId, known: Known, state: OtherCluster): OwnerElsewhere {
     const { lineage } = known
-    const { group, kind, namespace, name, uid, version, resource, position } = lineage
+    const { group, kind, namespace, name, uid, version, resource, createdAt, position } = lineage
     const found = stateOf(known, state.clusterEpoch)
     const epoch =
       found === 'deleted' || found === 'orphaned' ? lineage.departure?.clusterEpoch : null
     return {
       ...{ type: 'OwnerElsewhere', cluster: this.#cluster, epoch: this.#epoch, ownerCluster },
       ownerEpoch: epoch ?? state.clusterEpoch,
-      ...{ place: { group, kind, namespace, name }, uid, version, resource },
+      ...{ place: { group, kind, namespace, name }, uid, version, resource, createdAt },
       ...{ state: found, position },
     }
   }
@@ -244,10 +244,10 @@ type Naming = Pick<ObjectMeta, 'uid' | 'annotations'>
 
 function keptOf(lineage: Lineage): OwnerLineage {
   const { cluster, uid, group, kind, namespace, name, version, resource } = lineage
-  const { phase, doubt, departure, position } = lineage
+  const { phase, doubt, departure, position, createdAt } = lineage
   return {
     ...{ cluster, uid, group, kind, namespace, name, version, resource },
-    ...{ phase, doubt, departure, position },
+    ...{ phase, doubt, departure, position, createdAt },
   }
 }
 

@@ -6,13 +6,15 @@ import type { Lineage } from '../../../ports/record/lineage.ts'
 import { World } from '../../../testing/model/story.ts'
 import { lineageOf } from './lineage.ts'
 
-/** The last record about an object, after these steps. */
+/** The last record about an object, after these steps; no event says what is `unseen`. */
 function recordAfter(uid: string, steps: readonly string[]): Lineage | undefined {
   const world = new World()
   world.begin()
   let last: Lineage | undefined
   for (const step of steps) {
-    const outcomes = world.events(step).flatMap((each) => world.folder.fold(each, world.now))
+    const events = world.events(step.replace('unseen ', ''))
+    const seen = step.startsWith('unseen ') ? [] : events
+    const outcomes = seen.flatMap((each) => world.folder.fold(each, world.now))
     const facts = factsOf(world.folder.graph, 'c')
     const at = { partition: 0, partitions: 1, position: 7n, timestamp: world.now }
     for (const touch of outcomes.flatMap(({ touched }) => [...touched.values()])) {
@@ -40,6 +42,34 @@ const ways: readonly (readonly [string, readonly string[], object])[] = [
     'and orphaned its dependents',
     ['put rs/web [deleting orphan]', 'delete rs/web'],
     { ...WATCHED, isOrphaning: true },
+  ],
+  [
+    'with a finalizer of its own, watched from the first state to the last',
+    ['put rs/web', 'put rs/web [deleting example.com/own]', 'delete rs/web'],
+    WATCHED,
+  ],
+  [
+    'and orphaned, though another client took that finalizer off first',
+    [
+      ...['put rs/web', 'put rs/web [deleting orphan example.com/own]'],
+      ...['put rs/web [deleting example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isOrphaning: true },
+  ],
+  [
+    'when its deletion had begun between two lists',
+    ['put rs/web', 'unseen put rs/web [deleting example.com/own]', 'relist rs', 'delete rs/web'],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'and was first seen while it was being deleted',
+    ['put rs/web [deleting example.com/own]', 'delete rs/web'],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'after a record of it that cannot be read',
+    ['put rs/web', 'unreadable c/ns', 'delete rs/web'],
+    { ...WATCHED, isWatched: false },
   ],
   [
     'while a list was made',
