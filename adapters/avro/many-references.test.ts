@@ -143,6 +143,6 @@ function claimsOf({ namespace, ownerReferences }: ObjectMeta): readonly OwnerCla
     claim: 'absent',
     cluster: '',
     clusterEpoch: 0,
-createdAt: null,
+    createdAt: null,
   }))
 }

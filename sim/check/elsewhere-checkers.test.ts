@@ -62,6 +62,7 @@ class Rig {
     const claim = {
       ...{ group: '', kind: 'Secret', namespace: 'blue', name: 'owner', uid: 'u', version: 'v1' },
       ...{ resource: 'secrets', claim: 'gone-elsewhere', cluster: this.home.id, clusterEpoch },
+      createdAt: null,
     }
     this.append('commands', {
       ...{ type: 'DeleteObject', id: '0-1-0', cluster: this.site.id, clusterEpoch: 1 },
