@@ -7,14 +7,46 @@ import { test } from 'node:test'
 import { ApiServer } from '../../adapters/memory/api-server.ts'
 import type { OwnerClaim } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
+import type { GroupKind } from '../../core/model/object.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Random } from '../../ports/random.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { deleteByRule } from '../../testing/rig/reaper.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 
+const WIDGETS = '/apis/example.com/v1/namespaces/team/widgets'
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+const DEFINITION = {
+  metadata: { name: 'widgets.example.com' },
+  spec: {
+    ...{ group: 'example.com', scope: 'Namespaced', names: { plural: 'widgets', kind: 'Widget' } },
+    versions: [{ name: 'v1', served: true, storage: true }],
+  },
+}
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const NAMESPACE = '/api/v1/namespaces/team'
 const OWNERS = `${NAMESPACE}/secrets`
+
+/** Of owners. */
+interface OwnerKind {
+  readonly group: string
+  readonly kind: string
+  readonly resource: string
+  readonly path: string
+}
+
+const SECRET: OwnerKind = {
+  ...{ group: '', kind: 'Secret', resource: 'secrets' },
+  path: OWNERS,
+}
+const WIDGET: OwnerKind = {
+  ...{ group: 'example.com', kind: 'Widget', resource: 'widgets' },
+  path: WIDGETS,
+}
+const ROLE: OwnerKind = {
+  ...{ group: 'rbac.authorization.k8s.io', kind: 'Role', resource: 'roles' },
+  path: '/apis/rbac.authorization.k8s.io/v1/namespaces/team/roles',
+}
 
 interface Two {
   readonly world: World
@@ -25,26 +57,28 @@ interface Two {
 }
 
 /** An object, its owner in another cluster, and the command of a rule that holds it to be gone. */
-async function opened(isConnected = true): Promise<Two> {
+async function opened(isConnected = true, owned: OwnerKind = SECRET): Promise<Two> {
+  const { group, kind, resource } = owned
   const world = await World.open()
   const north = new ApiServer({ clock: world.clock, random: counting(0.3), name: 'north' })
   const id = north.object('', 'namespaces', '', 'kube-system')?.metadata.uid ?? ''
   if (isConnected) world.others.set(id, north)
   await world.control('cluster', { verb: 'epoch', number: 1 }, id)
   await asked(north, 'POST', '/api/v1/namespaces', { metadata: { name: 'team' } })
-  await asked(north, 'POST', OWNERS, { metadata: { name: 'owner' } })
-  const owner = north.object('', 'secrets', 'team', 'owner')
+  if (owned === WIDGET) await asked(north, 'POST', DEFINITIONS, DEFINITION)
+  const type = owned === WIDGET ? { apiVersion: 'example.com/v1', kind } : {}
+  await asked(north, 'POST', owned.path, { ...type, metadata: { name: 'owner' } })
+  const owner = north.object(group, resource, 'team', 'owner')
   const uid = owner?.metadata.uid ?? ''
-  const rule = ruleIn(
-    `far cm 0 for:3600 elsewhere:${id} import:secret/team export:secret/team/${world.id}`,
-  )
+  const secrets = `import:secret/team export:secret/team/${world.id}`
+  const rule = aboutKind(ruleIn(`far cm 0 for:3600 elsewhere:${id} ${secrets}`), { group, kind })
   await world.rules(rule)
   await world.enforceRule(rule)
-  const annotations = { 'kinfold.io/owner': `${id}//Secret/team/owner/${uid}` }
+  const annotations = { 'kinfold.io/owner': `${id}/${group}/${kind}/team/owner/${uid}` }
   await world.request('POST', CONFIG_MAPS, { metadata: { name: 'a', annotations } })
   const claim: OwnerClaim = {
-    ...{ group: '', kind: 'Secret', namespace: 'team', name: 'owner', uid },
-    ...{ version: 'v1', resource: 'secrets', claim: 'gone-elsewhere', cluster: id },
+    ...{ group, kind, namespace: 'team', name: 'owner', uid },
+    ...{ version: 'v1', resource, claim: 'gone-elsewhere', cluster: id },
     clusterEpoch: 1,
     createdAt: Date.parse(owner?.metadata.creationTimestamp ?? ''),
   }
@@ -52,6 +86,14 @@ async function opened(isConnected = true): Promise<Two> {
   const more = { evidence, rule: named, owners: [claim], freshness: 'recheck' } as const
   await world.command(world.deleteOf(await world.read('a'), more))
   return { world, north, id, uid }
+}
+
+/** The rule, of owners of this kind. */
+function aboutKind(rule: Rule, kind: GroupKind): Rule {
+  const { elsewhere } = rule
+  if (elsewhere === null) return rule
+  const exports = elsewhere.exports.map((each) => ({ ...each, kinds: [kind] }))
+  return { ...rule, elsewhere: { ...elsewhere, kinds: [kind], exports } }
 }
 
 /** Another uid for each object, and other ones in each cluster. */
@@ -163,3 +205,55 @@ test('deletes nothing while the namespace of its owner is being deleted', async 
   match(await outcomeIn(world), what)
   equal(world.exists('a'), true)
 })
+
+test('deletes nothing whose owner left with its namespace, which is not there', async () => {
+  const { world, north } = await opened()
+  await asked(north, 'DELETE', NAMESPACE)
+  match(await outcomeIn(world), /^blocked cluster .*: Namespace team of the owner is not there$/)
+  equal(world.exists('a'), true)
+})
+
+test('deletes what had an owner of a kind whose definition is there, or that needs none', async () => {
+  for (const owned of [WIDGET, ROLE]) {
+    const { world, north } = await opened(true, owned)
+    await asked(north, 'DELETE', `${owned.path}/owner`)
+    equal(await outcomeIn(world), 'done', owned.kind)
+  }
+})
+
+const definitions: readonly (readonly [string, (north: ApiServer) => Promise<void>, RegExp])[] = [
+  [
+    'left with the definition of its kind',
+    async (north) => await asked(north, 'DELETE', `${DEFINITIONS}/widgets.example.com`),
+    /^blocked .*CustomResourceDefinition widgets.example.com of the owner is not there$/,
+  ],
+  [
+    'was deleted before that definition was, which is made again',
+    async (north) => {
+      await asked(north, 'DELETE', `${WIDGETS}/owner`)
+      await asked(north, 'DELETE', `${DEFINITIONS}/widgets.example.com`)
+      await asked(north, 'POST', DEFINITIONS, DEFINITION)
+    },
+    /^blocked .*CustomResourceDefinition widgets.example.com of the owner was made after the owner/,
+  ],
+  [
+    'left with a definition that is still being deleted',
+    async (north) => {
+      const metadata = { name: 'stays', finalizers: ['example.com/slow'] }
+      const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata }
+      await asked(north, 'POST', WIDGETS, widget)
+      await asked(north, 'DELETE', `${DEFINITIONS}/widgets.example.com`)
+    },
+    /^blocked .*CustomResourceDefinition widgets.example.com of the owner is being deleted$/,
+  ],
+]
+
+for (const [what, happens, outcome] of definitions) {
+  test(`deletes nothing whose owner ${what}`, async () => {
+    const { world, north } = await opened(true, WIDGET)
+    await world.clock.advance(60_000)
+    await happens(north)
+    match(await outcomeIn(world), outcome)
+    equal(world.exists('a'), true)
+  })
+}

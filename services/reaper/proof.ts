@@ -232,12 +232,22 @@ function aroundOf(claim: OwnerClaim): readonly OwnerClaim[] {
   }
   return [
     ...(namespace === '' ? [] : [{ ...none, ...names, name: namespace }]),
-    // A group without a dot is built into the server.
-    ...(group.includes('.') ? [{ ...none, ...definitions, name: `${resource}.${group}` }] : []),
+    ...(isOwn(group) ? [] : [{ ...none, ...definitions, name: `${resource}.${group}` }]),
   ]
 }
 
-/** Empty: it did not. A kind that is served without a definition is the server's own. */
+/** Of the API server itself, which has its kinds without definitions. */
+function isOwn(group: string): boolean {
+  return !group.includes('.') || OWN_GROUPS.has(group)
+}
+
+/** With kinds of namespaces, as of Kubernetes 1.35; an unknown one is taken for a definition's. */
+const OWN_GROUPS: ReadonlySet<string> = new Set([
+  ...['authorization.k8s.io', 'coordination.k8s.io', 'discovery.k8s.io', 'events.k8s.io'],
+  ...['networking.k8s.io', 'rbac.authorization.k8s.io', 'resource.k8s.io', 'storage.k8s.io'],
+])
+
+/** Empty: it did not. */
 function wentWith(
   { createdAt }: OwnerClaim,
   { kind, name }: OwnerClaim,
@@ -245,7 +255,7 @@ function wentWith(
 ): string {
   const what = `${kind} ${name} of the owner`
   if (answer.type === 'Unknown') return `${what} could not be looked up`
-  if (answer.type === 'Absent') return kind === 'Namespace' ? `${what} is not there` : ''
+  if (answer.type === 'Absent') return `${what} is not there`
   const { object } = answer
   if (object.deletedAt !== null) return `${what} is being deleted`
   const isOlder = createdAt !== null && object.createdAt !== null && object.createdAt <= createdAt

@@ -51,7 +51,7 @@ const ways: readonly (readonly [string, readonly string[], object])[] = [
   [
     'and orphaned, though another client took that finalizer off first',
     [
-      ...['put rs/web', 'put rs/web [deleting orphan example.com/own]'],
+      ...['policy observe parity', 'put rs/web', 'put rs/web [deleting orphan example.com/own]'],
       ...['put rs/web [deleting example.com/own]', 'delete rs/web'],
     ],
     { ...WATCHED, isOrphaning: true },
@@ -71,6 +71,81 @@ const ways: readonly (readonly [string, readonly string[], object])[] = [
     ['put rs/web', 'unreadable c/ns', 'delete rs/web'],
     { ...WATCHED, isWatched: false },
   ],
+  [
+    'and orphaned, though a user asked for the background afterwards',
+    [
+      ...['policy observe parity', 'put rs/web', 'put rs/web [deleting orphan example.com/own]'],
+      ...['put rs/web [deleting foregroundDeletion example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isOrphaning: true },
+  ],
+  [
+    'and orphaned, which is published late, after a later state',
+    [
+      ...['put rs/web', 'unseen put rs/web [deleting example.com/own]', 'relist rs'],
+      ...['older rs/web [deleting orphan example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isOrphaning: true },
+  ],
+  [
+    'in one state that was watched, after its finalizer was taken off by hand',
+    ['put rs/web [example.com/own]', 'put rs/web [deleting example.com/own]', 'delete rs/web'],
+    WATCHED,
+  ],
+  [
+    'while another watcher had begun, which resumed',
+    ['put rs/web', 'put rs/web [deleting example.com/own]', 'restart', 'delete rs/web'],
+    WATCHED,
+  ],
+  [
+    'while a list held it as it was watched last',
+    [
+      ...['put rs/web', 'put rs/web [deleting example.com/own]', 'restart', 'relist rs'],
+      'delete rs/web',
+    ],
+    WATCHED,
+  ],
+  [
+    'while a list held it at a later version',
+    [
+      ...['put rs/web', 'put rs/web [deleting example.com/own]'],
+      ...['unseen put rs/web [deleting orphan example.com/own]'],
+      ...['unseen put rs/web [deleting example.com/own]', 'relist rs', 'delete rs/web'],
+    ],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'in another epoch than its deletion began in',
+    [
+      ...['put rs/web', 'put rs/web [deleting example.com/own]', 'rollback'],
+      ...['put rs/web [deleting example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, clusterEpoch: 2, isWatched: false },
+  ],
+  [
+    'after a record between its states that cannot be read',
+    [
+      ...['put rs/web', 'unreadable c/ns'],
+      ...['put rs/web [deleting example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'after a record of its whole cluster that cannot be read',
+    ['put rs/web', 'unreadable c', 'delete rs/web'],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'when only its last state shows that it was being deleted',
+    ['put rs/web', 'unseen put rs/web [deleting example.com/own]', 'delete rs/web'],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
+    'and orphaned, which only its last state shows',
+    ['put rs/web', 'unseen put rs/web [deleting orphan]', 'delete rs/web'],
+    { ...WATCHED, isWatched: false, isOrphaning: true },
+  ],
+  ['and nothing was known of it before', ['delete rs/web'], { ...WATCHED, isWatched: false }],
   [
     'while a list was made',
     ['put rs/web', 'lose rs/web', 'relist rs'],
