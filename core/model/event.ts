@@ -260,7 +260,7 @@ export interface OwnerElsewhere {
   readonly ownerEpoch: number
   readonly place: Coordinates
   readonly uid: Uid
-  /** For a live GET of it. */
+  /** For a live GET of it; empty where its cluster has no record of it. */
   readonly version: string
   readonly resource: string
   /** By its server's clock. */

@@ -254,7 +254,7 @@ function wentWith(
   answer: GetAnswer,
 ): string {
   const what = `${kind} ${name} of the owner`
-  if (answer.type === 'Unknown') return `${what} could not be looked up`
+  if (answer.type === 'Unknown') return `${what} could not be looked up: ${answer.reason}`
   if (answer.type === 'Absent') return `${what} is not there`
   const { object } = answer
   if (object.deletedAt !== null) return `${what} is being deleted`

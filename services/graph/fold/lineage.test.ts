@@ -147,6 +147,14 @@ const ways: readonly (readonly [string, readonly string[], object])[] = [
   ],
   ['and nothing was known of it before', ['delete rs/web'], { ...WATCHED, isWatched: false }],
   [
+    'as Kinfold requested, and was answered before a watch showed it',
+    [
+      ...['put rs/top', 'put rs/web <- rs/top [example.com/own]', 'delete rs/top'],
+      ...['answer rs/web <- rs/top [deleting example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
     'while a list was made',
     ['put rs/web', 'lose rs/web', 'relist rs'],
     { ...WATCHED, evidence: 'missing', isWatched: false },
