@@ -8,6 +8,7 @@
  *
  * Not here: who names and deletes owners in quiet times (../rule/drawn-elsewhere.ts).
  */
+import type { GroupKind } from '../../core/model/object.ts'
 import type { RuleElsewhere } from '../../core/model/rule/elsewhere.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
@@ -19,6 +20,8 @@ import {
   asksElsewhere,
   deleteObject,
   isThere,
+  type Made,
+  sharedPlaces,
   takeOff,
   WIDGET,
 } from '../rule/drawn-elsewhere.ts'
@@ -43,9 +46,12 @@ interface Asking {
   readonly home: Site
 }
 
-/** Undefined once that cluster is no more. */
-function askingOf({ world, fault }: FaultContext): Asking | undefined {
-  const rules = world.options.policy.rules.filter(asksElsewhere)
+/** Undefined once that cluster is no more. `isActing`: of a rule that deletes, where there is one. */
+function askingOf({ world, fault }: FaultContext, isActing = false): Asking | undefined {
+  const { policy, enforced } = world.options
+  const asking = policy.rules.filter(asksElsewhere)
+  const acting = asking.filter(({ name }) => enforced.includes(name))
+  const rules = isActing && acting.length > 0 ? acting : asking
   const rule = rules[fault.target % rules.length]
   const elsewhere = rule?.elsewhere ?? null
   const home = world.sites.find(({ id }) => id === elsewhere?.cluster)
@@ -190,22 +196,20 @@ export const elsewhereFaults: readonly Fault[] = [
 function named(
   { world, fault }: FaultContext,
   { rule, elsewhere }: Asking,
-  ...how: Parameters<AcrossUsers['makeOwner']>
-): Owner | undefined {
+  ...how: Parameters<AcrossUsers['makeShared']>
+): Made | undefined {
   const chance = seeded(fault.seed)
   const users = new AcrossUsers(world.sites, { ...rule, name: `f${fault.seed}` }, elsewhere, chance)
-  const owner = users.makeOwner(...how)
+  const owner = users.makeShared(...how)
   if (owner === undefined) return undefined
   for (let i = 0; i < 3; i++) users.makeDependent(owner)
   return owner
 }
 
-type Owner = NonNullable<ReturnType<AcrossUsers['makeOwner']>>
-
 function orphaned(context: FaultContext): (() => void) | undefined {
   const { world, fault } = context
-  const asking = askingOf(context)
-  const owner = asking && named(context, asking, undefined, true)
+  const asking = askingOf(context, true)
+  const owner = asking && named(context, asking, true)
   if (asking === undefined || owner === undefined) return undefined
   const { home } = asking
   const chance = seeded(fault.seed ^ 1)
@@ -241,13 +245,15 @@ function unseen(world: FaultContext['world'], home: Site): () => void {
 
 function swept(context: FaultContext): (() => void) | undefined {
   const { world, users, fault } = context
-  const asking = askingOf(context)
+  const asking = askingOf(context, true)
   const there = users.find(({ site }) => site === asking?.home)
   if (asking === undefined || there === undefined) return undefined
   const { home, elsewhere } = asking
-  const isOfKind = elsewhere.kinds.includes(WIDGET) && seeded(fault.seed ^ 1).next() < 0.6
+  const isOfCustom = ({ group }: GroupKind): boolean => group === WIDGET.group
+  const hasCustom = sharedPlaces(elsewhere).some(({ kind }) => isOfCustom(kind))
+  const isOfKind = hasCustom && seeded(fault.seed ^ 1).next() < 0.6
   if (isOfKind) there.haveWidgets()
-  const owner = named(context, asking, isOfKind ? WIDGET : undefined, false)
+  const owner = named(context, asking, false, (kind) => isOfCustom(kind) === isOfKind)
   const namespace = owner?.object.metadata.namespace
   if (owner === undefined || namespace === undefined) return undefined
   world.time.at(world.time.monotonicMs() + KNOWN_MS, () => {

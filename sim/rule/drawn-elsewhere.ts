@@ -102,8 +102,28 @@ export function ownerText(cluster: string, { apiVersion, kind, metadata }: ApiOb
   return [cluster, groupIn(apiVersion), kind, namespace, name, uid].join('/')
 }
 
+/** Where owners are that both sides share, with some cluster. */
+export function sharedPlaces({
+  kinds,
+  namespaces,
+  exports,
+}: RuleElsewhere): readonly Omit<Place, 'name'>[] {
+  const isAmong = (namespace: string, patterns: readonly string[]): boolean =>
+    patterns.some((each) => isLike(namespace, each))
+  return NAMESPACES.filter((each) => isAmong(each, namespaces)).flatMap((namespace) => {
+    return kinds
+      .filter(({ group, kind }) =>
+        exports.some((each) => {
+          const isKind = each.kinds.some((it) => it.group === group && it.kind === kind)
+          return isKind && isAmong(namespace, each.namespaces)
+        }),
+      )
+      .map((kind) => ({ kind, namespace }))
+  })
+}
+
 /** An owner that was made, and where. */
-interface Made {
+export interface Made {
   readonly site: Site
   /** Of that cluster, when it was made. */
   readonly cluster: string
@@ -167,14 +187,22 @@ export class AcrossUsers {
     for (let i = this.#chance.below(3); i >= 0; i--) this.makeDependent(owner)
   }
 
-  /** `of`: of this kind, which both sides share or not; `isHeld`: with a finalizer of its own. */
-  makeOwner(of?: GroupKind, isHeld: boolean = this.#chance.next() < HELD): Made | undefined {
+  makeOwner(): Made | undefined {
     const { kinds, namespaces } = this.#elsewhere
     const chance = this.#chance
-    const isOther = of === undefined && chance.next() < 0.1
-    const kind = of ?? (isOther ? chance.pick(KINDS) : among(kinds, chance))
+    const isOther = chance.next() < 0.1
+    const kind = isOther ? chance.pick(KINDS) : among(kinds, chance)
     const namespace = isOther ? chance.pick(NAMESPACES) : oneLike(namespaces, chance)
-    return this.#make(this.#home, { kind, namespace, name: this.#newName('x') }, isHeld)
+    const place = { kind, namespace, name: this.#newName('x') }
+    return this.#make(this.#home, place, chance.next() < HELD)
+  }
+
+  /** Both sides share it; `isHeld`: with a finalizer of its own. Undefined where there is none. */
+  makeShared(isHeld: boolean, isOf: (kind: GroupKind) => boolean = () => true): Made | undefined {
+    const places = sharedPlaces(this.#elsewhere).filter(({ kind }) => isOf(kind))
+    const place = places[this.#chance.below(places.length)]
+    if (place === undefined) return undefined
+    return this.#make(this.#home, { ...place, name: this.#newName('x') }, isHeld)
   }
 
   #newName(letter: string): string {
