@@ -103,7 +103,7 @@ export function markAfter(
  *
  * - `whole`: a watch showed each state from the one before it on, and none orphans.
  * - `part`: a state may have been missed, which may have been that of an orphaning.
- * - `orphaning`: one was seen, and whoever took it back, dependents may have been orphaned by then.
+ * - `orphaning`: one was seen; if a user takes it back, dependents may have been orphaned by then.
  */
 export type Going = 'whole' | 'part' | 'orphaning'
 

@@ -7,9 +7,9 @@
  * the word that it is followed. Only a deletion that a live watch observed, in the epoch that is
  * followed, is `deleted`. What is not known is not published. The fold forgets an owner with the
  * last object that names it, and may do so before this bridge: so each object that names one anew,
- * or is published as a new one, has it published again, and a round publishes an owner once, however
- * many objects there are. One without a record, once all are read, is unknown: it may have been
- * published as something else before this bridge.
+ * or is published as a new one, has it published again, and a round publishes an owner once,
+ * however many objects there are. One without a record, once all are read, is unknown: it may have
+ * been published as something else before this bridge.
  *
  * Not here: reading lineage, and whether a cluster is followed (other-cluster.ts), what becomes of
  * the objects (core/judge/elsewhere.ts).

@@ -46,7 +46,7 @@ interface Asking {
   readonly home: Site
 }
 
-/** Undefined once that cluster is no more. `isActing`: of a rule that deletes, where there is one. */
+/** Undefined once that cluster is no more. `isActing`: of an enforced rule, where there is one. */
 function askingOf({ world, fault }: FaultContext, isActing = false): Asking | undefined {
   const { policy, enforced } = world.options
   const asking = policy.rules.filter(asksElsewhere)

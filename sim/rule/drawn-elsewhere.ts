@@ -27,7 +27,7 @@ const KINDS: readonly [GroupKind, ...GroupKind[]] = [CONFIG_MAP, SECRET, REPLICA
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 export const OWNER = 'kinfold.io/owner'
 const MERGE = 'application/merge-patch+json'
-/** Some owners have it, which nobody takes off but these users. */
+/** Of some owners: a finalizer of their own. */
 const HOLD = 'example.com/hold'
 const HELD = 0.3
 

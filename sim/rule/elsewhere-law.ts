@@ -232,7 +232,9 @@ export function objectionOfElsewhere(
 function objectionOfLife(world: World, named: Named, now: number): string {
   const { cluster, uid, place } = named
   const life = pastOf(world).lives.get(`${cluster}/${uid}`)
-  const last = life?.spans.findLast(({ since }) => since < now - ASKED_MS)
+  const last = life?.spans.findLast((span) => {
+    return span.since < now - ASKED_MS && !isUnseen(world, cluster, span)
+  })
   if (life === undefined || last === undefined) return 'no such owner was there'
   if (life.place !== place) return `its owner is ${life.place}`
   const isTold =
@@ -240,6 +242,17 @@ function objectionOfLife(world: World, named: Named, now: number): string {
   if (!isTold) return `its owner is ${last.end}, since ${now - last.until} ms`
   const ms = now - last.until
   return ms < HOUR ? `its owner was deleted ${ms} ms ago` : ''
+}
+
+/**
+ * It began and ended while its cluster could not be reached, so no process can know of it: a
+ * restore that no version shows afterwards brought the owner back, and it left once more.
+ */
+function isUnseen(world: World, cluster: string, { since, until }: Span): boolean {
+  return pastOf(world).cuts.some((cut) => {
+    const isOfAll = cut.site.id === cluster && cut.slot === undefined
+    return isOfAll && cut.since <= since && until <= cut.until
+  })
 }
 
 /**
@@ -289,7 +302,7 @@ export function isLeftElsewhere(
   const { lives, calmMs } = pastOf(world)
   const life = lives.get(`${named.cluster}/${named.uid}`)
   const last = life?.spans.at(-1)
-  // One that a finalizer held was perhaps not watched whole; what was around it may have left since.
+  // One that a finalizer held was perhaps not watched whole; what was around it may have left.
   if (life === undefined || last?.isAtOnce !== true || !isStillAround(world, named, life)) {
     return false
   }

@@ -22,6 +22,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   const node = facts.node(uid)
   const told = node ?? touch.last
   if (told === null) return null
+  const left = node === undefined ? touch.last : null
   const { object, verdict } = told
   const { phase, doubt, deletion } = 'phase' in told ? ofLast(told) : ofNode(told)
   const admission = admissionOf(told)
@@ -64,7 +65,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     at: at.timestamp,
     moreOwners: owners.length - shown.length,
     resource: object.resource,
-    departure: 'phase' in told && phase === 'gone' ? departureOf(facts, told) : null,
+    departure: left?.phase === 'gone' ? departureOf(facts, left) : null,
   }
 }
 
