@@ -203,6 +203,7 @@ function named(
   const owner = users.makeShared(...how)
   if (owner === undefined) return undefined
   for (let i = 0; i < 3; i++) users.makeDependent(owner)
+  users.makeNear(owner)
   return owner
 }
 

@@ -222,6 +222,15 @@ export class AcrossUsers {
     return made
   }
 
+  /** One of its own cluster, by an owner reference: orphaned before a finalizer is taken off. */
+  makeNear({ site, object }: Made): void {
+    const { apiVersion, kind, metadata } = object
+    const { namespace = '', name, uid } = metadata
+    const ownerReferences = [{ apiVersion, kind, name, uid }]
+    const place = { kind: CONFIG_MAP, namespace }
+    site.user('POST', pathTo(place), { metadata: { name: this.#newName('z'), ownerReferences } })
+  }
+
   /** One more that names it, in any cluster; undefined where its namespace is not there. */
   makeDependent(owner: Made): ApiObject | undefined {
     return this.#dependent(ownerText(owner.cluster, owner.object))
