@@ -226,6 +226,10 @@ export const EXPECTED: Rows = {
     'The lost cluster stays cut off for good, and the one under its name has another identity: nothing is deleted.',
   'far lineage lost':
     'What is read again is less, never other: an owner of which nothing is known keeps what names it.',
+  'far orphaned':
+    'It was to leave its dependents alone, whether that was seen or may have been missed: they stay.',
+  'far swept':
+    'Its namespace, or the definition of its kind, is not there or younger than the owner: the objects stay.',
   'far unshared': 'What is not shared any more is not due, and the rule is in dry run again.',
   'rule fought':
     'After the second object that was made again the rule deletes no more of that controller.',

@@ -26,7 +26,7 @@ const PATIENCE_MS = 90 * MINUTE
 /** Objects left after that may be held. */
 const HELD_MS = 12 * MINUTE
 /** The same with owners in other clusters: what names them waits an hour, or once more. */
-const ACROSS_MS = [80 * MINUTE, 150 * MINUTE] as const
+const ACROSS_MS = [72 * MINUTE, 150 * MINUTE] as const
 /** From then on what is deleted is watched. */
 const CALM_MS = 6 * MINUTE
 const RELIST_MS = 75 * MINUTE
@@ -208,8 +208,11 @@ async function heal(
     if (waitedMs === SAID_AGAIN_MS && world.hasLostWords) await letGoOfAll(world)
     await time.advance(LOOK_MS)
     if (world.wrongs.length > 0) return []
+    if (waitedMs < leastMs) {
+      left = ['owners elsewhere were not deleted long enough ago']
+      continue
+    }
     left = await leftAfter(world, waitedMs)
-    if (waitedMs < leastMs) left = ['owners elsewhere were not deleted long enough ago']
     if (!world.isEnforcing && waitedMs > 5 * MINUTE) left = []
   }
   if (left.length > 0) return left

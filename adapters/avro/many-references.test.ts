@@ -99,6 +99,7 @@ function nodeOf(most: ObjectMeta): Node {
       orphanedAt: null,
       isFreed: false,
       letGoAt: null,
+      going: null,
       ringed: false,
       doubt: null,
       deletion: null,
@@ -142,5 +143,6 @@ function claimsOf({ namespace, ownerReferences }: ObjectMeta): readonly OwnerCla
     claim: 'absent',
     cluster: '',
     clusterEpoch: 0,
+    createdAt: null,
   }))
 }

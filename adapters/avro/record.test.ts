@@ -30,6 +30,7 @@ import type {
   Attempt,
   Doubt,
   EdgePlace,
+  Going,
   HeldBy,
   Hold,
   Phase,
@@ -361,7 +362,7 @@ const claims = list(
       orphaning: 1,
       ...{ beside: 1, 'gone-elsewhere': 1 },
     }),
-    ...{ cluster: text, clusterEpoch: number },
+    ...{ cluster: text, clusterEpoch: number, createdAt: maybe(number) },
   }),
 )
 const commandRule = record<CommandRule>({
@@ -494,6 +495,7 @@ const node: Fields<'Node'> = {
   orphanedAt: maybe(number),
   isFreed: truth,
   letGoAt: maybe(number),
+  going: maybe(word<Going>({ whole: 1, part: 1, orphaning: 1 })),
   ringed: truth,
   protectedUntil: maybe(number),
   isWarned: truth,
@@ -1014,7 +1016,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   OwnerElsewhere: {
     ...{ cluster: text, epoch: number, ownerCluster: text, ownerEpoch: number },
     ...{ place: coordinates, uid: text, version: text, resource: text },
-    ...{ state: elsewhereState, position: offset },
+    ...{ createdAt: maybe(number), state: elsewhereState, position: offset },
   },
   ClusterElsewhere: {
     ...{ cluster: text, epoch: number, ownerCluster: text, ownerEpoch: number },
@@ -1025,7 +1027,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     fact: maybe(
       record<ElsewhereFact>({
         ...{ state: elsewhereState, since: number, ownerEpoch: number, position: offset },
-        ...{ place: coordinates, version: text, resource: text },
+        ...{ place: coordinates, version: text, resource: text, createdAt: maybe(number) },
       }),
     ),
   },

@@ -19,14 +19,15 @@ import { MemoryLog } from '../../adapters/memory/log.ts'
 import { placeAll } from '../../adapters/memory/placement.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import type { OwnerElsewhere } from '../../core/model/event.ts'
-import { EMPTY_SET } from '../../core/model/hash.ts'
 import { ruleDigest } from '../../core/model/rule/rule.ts'
 import type { Exchange } from '../../ports/exchange.ts'
 import type { Writable } from '../../ports/record/codec.ts'
-import { ruleOrderKey } from '../../ports/record/control-key.ts'
+import { serveEndpoint } from '../../runtime/http/endpoint.ts'
 import { systemRandom } from '../../runtime/random.ts'
-import { giveOrder } from '../../services/graph/fold/order.ts'
 import { Graph } from '../../services/graph/graph.ts'
+import { addDirectives } from '../../services/graph/orders/directive-http.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { createQuestions } from '../../services/graph/questions.ts'
 import { createReaper } from '../../services/reaper/reaper.ts'
 import { createWatcher, type Watcher } from '../../services/watcher/watcher.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
@@ -54,6 +55,8 @@ const HOUR_MS = 3_600_000
 /** More revisions than an API server writes of its own when it starts. */
 const UNDONE_WRITES = 400
 
+const OWN = 'example.com/own'
+
 const ATTENTIVE = { everyMs: 10 }
 
 /** Of a bridge one sees that it asks for the end of lineage in each round. */
@@ -75,11 +78,11 @@ preset: parity
 across:
   aliases: { north: ${north}, south: ${south} }
   exports:
-    - { cluster: north, kinds: [ConfigMap], namespaces: [team, not-imported], to: [south] }
+    - { cluster: north, kinds: [ConfigMap], namespaces: [team, swept, not-imported], to: [south] }
 rules:
   - name: ${RULE}
     match: { kinds: [ConfigMap], namespaces: [team] }
-    elsewhere: { cluster: north, kinds: [ConfigMap], namespaces: [team, not-exported] }
+    elsewhere: { cluster: north, kinds: [ConfigMap], namespaces: [team, swept, not-exported] }
 `
 }
 
@@ -162,21 +165,7 @@ suite('two clusters, and owners in one of them', { skip }, () => {
     })
     const [rule] = policy.policy.rules
     ok(rule !== undefined)
-    const said = { digest: ruleDigest(rule), who: 'ann', why: 'a test' }
-    const order = codec.encode({ type: 'RuleOrder', name: RULE, ...said })
-    await log.append('orders', 0, [{ key: ruleOrderKey(RULE), value: order }])
-    const directive = {
-      verb: 'enforce-rule',
-      cluster: '',
-      subject: RULE,
-      listed: EMPTY_SET,
-    } as const
-    await giveOrder(
-      log,
-      codec,
-      { type: 'Directive', ...directive, ...said, isProven: false },
-      [0, 1],
-    )
+    await enforce(graph, ruleDigest(rule))
     const connected = [north, south].map((plane) => ({
       id: idOf(plane),
       cluster: clusterOf(plane),
@@ -188,13 +177,38 @@ suite('two clusters, and owners in one of them', { skip }, () => {
     running.push(reaper.run(stop.signal))
   }
 
+  /** As a person orders it. */
+  async function enforce(graph: Graph, digest: string): Promise<void> {
+    const index = new HistoryIndex(log, codec, clock, new MemoryStore())
+    const questions = createQuestions({ log, codec, clock, graph, index })
+    const { url, server } = await serveEndpoint(
+      {
+        add: (routes) => addDirectives(routes, questions),
+        ...{ version: 'test', checks: () => [], scrape: async () => '' },
+      },
+      { address: '127.0.0.1:0' },
+    )
+    const order = { verb: 'enforce-rule', subject: RULE, digest, claimed: 'ann', why: 'a test' }
+    const response = await fetch(`${url}/v1/directives`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(order),
+    })
+    equal(response.status, 200, await response.text())
+    await server.close()
+  }
+
   function idOf(plane: ControlPlane): string {
     return ids.get(plane) ?? ''
   }
 
   /** An owner in north, and an object in south that names it. */
-  async function pair(name: string, namespace = 'team'): Promise<readonly [Made, Made]> {
-    const owner = await make(north, { kind: CONFIG_MAP, name, namespace })
+  async function pair(
+    name: string,
+    namespace = 'team',
+    finalizers: readonly string[] = [],
+  ): Promise<readonly [Made, Made]> {
+    const owner = await make(north, { kind: CONFIG_MAP, name, namespace, finalizers })
     const dependent = await make(south, { kind: CONFIG_MAP, name, namespace: 'team' })
     const value = `${idOf(north)}//ConfigMap/${namespace}/${name}/${owner.uid}`
     const annotations = { 'kinfold.io/owner': value }
@@ -249,6 +263,11 @@ suite('two clusters, and owners in one of them', { skip }, () => {
     await eventually('the bridge goes on', async () => log.rounds >= rounds, ATTENTIVE)
   }
 
+  /** It keeps these alone. */
+  async function release(made: Made, finalizers: readonly string[]): Promise<void> {
+    await mergePatch(north, pathOf(made), { metadata: { finalizers } })
+  }
+
   async function isThere(made: Made): Promise<boolean> {
     return (await south.request('GET', pathOf(made))).status === 200
   }
@@ -284,6 +303,47 @@ suite('two clusters, and owners in one of them', { skip }, () => {
       refused.map(([owner]) => uids.has(owner.uid)),
       [false, false],
     )
+  })
+
+  test('an owner with a finalizer of its own is followed, and not where it was to orphan', async () => {
+    const [deleted, follows] = await pair('held', 'team', [OWN])
+    const [orphaned, kept] = await pair('held-orphaned', 'team', [OWN])
+    for (const each of [deleted, orphaned]) await published(each, 'there')
+    await remove(north, deleted)
+    await remove(north, orphaned, 'Orphan')
+    // As its own controller does, and another client that takes off what is not its own.
+    await release(orphaned, [OWN])
+    for (const each of [deleted, orphaned]) await release(each, [])
+    await published(deleted, 'deleted')
+    await published(orphaned, 'orphaned')
+    await pass(HOUR_MS + STEP_MS)
+    await gone(follows)
+    ok(await isThere(kept))
+  })
+
+  test('what leaves with its namespace has nothing deleted, be that made again', async () => {
+    const namespace = await make(north, { kind: NAMESPACE, name: 'swept' })
+    const [owner, dependent] = await pair('swept', 'swept')
+    await published(owner, 'there')
+    // No controller of namespaces runs there.
+    await remove(north, namespace)
+    await remove(north, owner)
+    await published(owner, 'deleted')
+    await pass(HOUR_MS / 2)
+    const finalize = `${pathOf(namespace)}/finalize`
+    const { body } = await north.request<object>('GET', pathOf(namespace))
+    equal((await north.request('PUT', finalize, { ...body, spec: { finalizers: [] } })).status, 200)
+    await make(north, { kind: NAMESPACE, name: 'swept' })
+    await pass(HOUR_MS / 2)
+    await eventually('the reaper asks for the namespace', async () => {
+      const all = (await events()).filter(({ type }) => type === 'CommandSettled')
+      return all.some((event) => {
+        return (
+          event.type === 'CommandSettled' && event.reason.includes('Namespace swept of the owner')
+        )
+      })
+    })
+    ok(await isThere(dependent))
   })
 
   test('a cluster that is cut off has nothing deleted until an hour after it is followed again', async () => {

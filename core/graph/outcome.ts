@@ -57,7 +57,13 @@ export interface Touch {
    * For an object that is no longer a node: what it was, and whether it was deleted or is only
    * unwatched.
    */
-  readonly last: (LastOfNode & { readonly phase: 'gone' | 'suspect' }) | null
+  readonly last: (LastOfNode & { readonly phase: 'gone' | 'suspect' } & LastSeen) | null
+}
+
+/** Of one that left: whether each state from the last one on was seen, and one that orphans. */
+export interface LastSeen {
+  readonly isWhole: boolean
+  readonly isOrphaning: boolean
 }
 
 export type LastOfNode = Pick<Node, 'object' | 'verdict' | 'hold' | 'attempt'>

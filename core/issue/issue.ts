@@ -353,6 +353,7 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
       claim,
       cluster: '',
       clusterEpoch: 0,
+      createdAt: null,
     },
   ]
 }
@@ -373,10 +374,19 @@ function besideClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[] {
   invariant(kind !== undefined, 'a rule found absent what is of no known kind')
   const at = { ...named, version: servedVersion(kind, ''), resource: kind.resource }
   if (rule.beside === null)
-    return [{ ...at, uid: '', claim: 'absent', cluster: '', clusterEpoch: 0 }]
+    return [{ ...at, uid: '', claim: 'absent', cluster: '', clusterEpoch: 0, createdAt: null }]
   const other = otherOf(step.graph, rule, object)
   invariant(other !== undefined, 'a rule read the fields of what is not known')
-  return [{ ...at, uid: other.object.uid, claim: 'beside', cluster: '', clusterEpoch: 0 }]
+  return [
+    {
+      ...at,
+      uid: other.object.uid,
+      claim: 'beside',
+      cluster: '',
+      clusterEpoch: 0,
+      createdAt: null,
+    },
+  ]
 }
 
 /** An owner in another cluster is asked for there, under the uid that the object names. */
@@ -385,8 +395,9 @@ function elsewhereClaim(step: Step, rule: Rule, object: ObjectMeta): OwnerClaim[
   const status = elsewhereOf(step.graph, rule, object)
   invariant(status?.type === 'deleted', 'a rule found an owner deleted that is not known to be')
   const { cluster, ...named } = status.owner
-  const { version, resource, ownerEpoch: clusterEpoch } = status.fact
-  return [{ ...named, version, resource, claim: 'gone-elsewhere', cluster, clusterEpoch }]
+  const { version, resource, createdAt, ownerEpoch: clusterEpoch } = status.fact
+  const at = { version, resource, createdAt, cluster, clusterEpoch }
+  return [{ ...named, ...at, claim: 'gone-elsewhere' }]
 }
 
 /** What a live GET of the owner can confirm or refute. */

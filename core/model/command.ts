@@ -77,6 +77,11 @@ export interface OwnerClaim extends Coordinates {
   readonly cluster: ClusterId
   /** Of that cluster: another one, and it may have been restored since. 0 for the own. */
   readonly clusterEpoch: number
+  /**
+   * Of an owner in another cluster, by its server's clock: its namespace and its definition are
+   * older, unless they were deleted with it, and made again.
+   */
+  readonly createdAt: number | null
 }
 
 export interface DeleteObject extends CommandBase {

@@ -260,9 +260,11 @@ export interface OwnerElsewhere {
   readonly ownerEpoch: number
   readonly place: Coordinates
   readonly uid: Uid
-  /** For a live GET of it. */
+  /** For a live GET of it; empty where its cluster has no record of it. */
   readonly version: string
   readonly resource: string
+  /** By its server's clock. */
+  readonly createdAt: number | null
   readonly state: ElsewhereState
   /** Of the last event that its cluster's fold has of it. */
   readonly position: bigint

@@ -98,6 +98,28 @@ export function markAfter(
 }
 
 /**
+ * What was seen of a deletion that takes its time, for who cannot see its dependents: objects of
+ * other clusters.
+ *
+ * - `whole`: a watch showed each state from the one before it on, and none orphans.
+ * - `part`: a state may have been missed, which may have been that of an orphaning.
+ * - `orphaning`: one was seen; if a user takes it back, dependents may have been orphaned by then.
+ */
+export type Going = 'whole' | 'part' | 'orphaning'
+
+/** `isGap`: between the state before and this one others may have been. */
+export function goingAfter(
+  before: Pick<Node, 'object' | 'going'> | null,
+  object: ObjectMeta,
+  isGap: boolean,
+): Going | null {
+  if (object.deletedAt === null) return null
+  if (before?.going === 'orphaning' || phaseOf(object) === 'orphaning') return 'orphaning'
+  if (before === null || isGap) return 'part'
+  return before.object.deletedAt === null ? 'whole' : before.going
+}
+
+/**
  * It is deleted because Kinfold requested it, not only tried to; the answer may be lost. If the
  * server refused us, another actor deletes it.
  */
@@ -310,6 +332,8 @@ export interface Node {
    * null when none did.
    */
   readonly letGoAt: number | null
+  /** What was seen of its deletion, while that lasts; null while it is not being deleted. */
+  readonly going: Going | null
   /** All that it waits for waits for it in turn: objects that still block it do not count. */
   readonly ringed: boolean
   /** Until when, in log time, a protecting mark counts that was taken off; null for none. */

@@ -894,6 +894,7 @@ export interface ElsewhereFact {
   readonly place: Coordinates
   readonly version: string
   readonly resource: string
+  readonly createdAt: number | null
 }
 
 /** `elsewherecluster/<cluster>/<owner's cluster>`: how a cluster of such owners is followed. */

@@ -19,7 +19,7 @@ import { MEMORY_MS } from '../model/constant.ts'
 import type { ObjectDeleted } from '../model/event.ts'
 import { withoutMember } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
-import { goesByUs, nodePhase } from '../model/node.ts'
+import { goesByUs, nodePhase, phaseOf } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
@@ -90,12 +90,22 @@ export function depart(
     hold: node?.hold ?? null,
     attempt: node?.attempt ?? null,
     phase: 'gone',
+    isWhole: node !== undefined && isSeenWhole(step, node, object),
+    isOrphaning: node?.going === 'orphaning' || phaseOf(object) === 'orphaning',
   })
   tell(step, object, 'gone', why, {
     evidence: proof.class,
     basis: [step.at.position],
   })
   judgeDependents(step, object.uid, object)
+}
+
+/** From the state that is known to its end; an object that was not being deleted left at once. */
+function isSeenWhole({ graph }: Step, node: Node, last: ObjectMeta): boolean {
+  const { going, position, object, doubt } = node
+  if (doubt !== null || graph.unreadableAt(object.namespace) > position) return false
+  if (object.deletedAt === null) return last.deletedAt === null
+  return going === 'whole' || going === 'orphaning'
 }
 
 function takeOut(step: Step, node: Node): void {
@@ -129,7 +139,8 @@ export function forget(step: Step, node: Node, why: string): void {
   takeOut(step, node)
   if (object.deletedAt !== null) noteDefinition(step, object, null)
   keepTrace(step, node, seen)
-  touch(step, object.uid, { object, verdict, hold, attempt, phase: 'suspect' })
+  const unseen = { isWhole: false, isOrphaning: false }
+  touch(step, object.uid, { object, verdict, hold, attempt, phase: 'suspect', ...unseen })
   tell(step, object, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })

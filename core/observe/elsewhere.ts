@@ -28,10 +28,14 @@ export function ownerElsewhere(step: Step, event: OwnerElsewhere): void {
   if (former !== null && isOlder(event, former)) {
     return drop(step, 'of an owner in another cluster newer news is known')
   }
-  const { ownerEpoch, position, place, version, resource } = event
+  if (former !== null && isStillGone(event, former)) {
+    return drop(step, 'an owner in another cluster left, of which there is no record any more')
+  }
+  const { ownerEpoch, position, place, version, resource, createdAt } = event
   const isAlike = former !== null && isSame(event, former)
   const since = isAlike ? former.since : timeOf(step, state)
-  const fact = { state: event.state, since, ownerEpoch, position, place, version, resource }
+  const named = { place, version, resource, createdAt }
+  const fact = { state: event.state, since, ownerEpoch, position, ...named }
   step.graph.setElsewhere(ownerCluster, uid, { ...known, fact })
   if (!isAlike) judge(step, elsewhereWait(ownerCluster, uid))
 }
@@ -39,6 +43,15 @@ export function ownerElsewhere(step: Step, event: OwnerElsewhere): void {
 function isOlder(event: OwnerElsewhere, { ownerEpoch, position }: ElsewhereFact): boolean {
   if (event.ownerEpoch !== ownerEpoch) return event.ownerEpoch < ownerEpoch
   return event.position < position
+}
+
+/** What was deleted is forgotten after a while, and stays so in its epoch. */
+function isStillGone(
+  { state, version, ownerEpoch }: OwnerElsewhere,
+  former: ElsewhereFact,
+): boolean {
+  const isGone = former.state === 'deleted' || former.state === 'orphaned'
+  return isGone && state === 'unknown' && version === '' && ownerEpoch === former.ownerEpoch
 }
 
 function isSame({ state, ownerEpoch, place }: OwnerElsewhere, fact: ElsewhereFact): boolean {

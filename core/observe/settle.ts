@@ -56,7 +56,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   const isTold = event.object !== null && event.list === null
   if (isTold && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
-    sight(step, state, event.object, null, isOurs)
+    sight(step, state, event.object, { sync: null, by: isOurs ? 'ours' : 'answer' })
   }
   markDirty(step, event.uid)
 }

@@ -19,7 +19,14 @@ import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'
 import { withMember } from '../model/hash.ts'
 import type { SyncId } from '../model/id.ts'
 import type { Node, Phase } from '../model/node.ts'
-import { deletionOfPresent, markAfter, mayMove, nodePhase, phaseOf } from '../model/node.ts'
+import {
+  deletionOfPresent,
+  goingAfter,
+  markAfter,
+  mayMove,
+  nodePhase,
+  phaseOf,
+} from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import {
   compareVersions,
@@ -42,16 +49,21 @@ export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void
   const state = currentCluster(step, event)
   if (state === undefined) return
   const noted = noteClock(step, state, event.object)
-  sight(step, noted, event.object, event.sync)
+  sight(step, noted, event.object, { sync: event.sync, by: 'watcher' })
 }
 
-/** Folds one sighting of an object. `isOurs`: a server's answer to taking a finalizer off. */
+/** `ours`: a server's answer to taking a finalizer off. `answer`: to anything else. */
+interface SeenBy {
+  readonly sync: SyncId | null
+  readonly by: 'watcher' | 'answer' | 'ours'
+}
+
+/** Folds one sighting of an object. */
 export function sight(
   step: Step,
   state: ClusterState,
   object: ObjectMeta,
-  sync: SyncId | null,
-  isOurs = false,
+  { sync, by }: SeenBy,
 ): void {
   if (!isServed(step, object)) return
   const node = step.graph.node(object.uid)
@@ -80,6 +92,10 @@ export function sight(
   if (compared < 0 && !isSetBack) {
     // It is listed nevertheless, at a version older than one we have seen since.
     if (seen !== undefined && sync !== null) putSeen(step, object, { ...seen, sync })
+    // It is older than what a server has answered meanwhile, and was so nevertheless.
+    const isGoing = node !== undefined && node.object.deletedAt !== null
+    if (isGoing && phaseOf(object) === 'orphaning')
+      putNode(step, node, { ...node, going: 'orphaning' })
     return
   }
   putSeen(step, object, {
@@ -99,7 +115,10 @@ export function sight(
     }
     return appeared(step, object, owner, namedAtBirth(object, earliest, now))
   }
-  const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
+  const wasCurrent = isOfEpoch && !isSetBack
+  const isRead = step.graph.unreadableAt(object.namespace) < node.position
+  const isGap = isListed || by !== 'watcher' || !wasCurrent || !isRead
+  const how = { isNewer: compared !== 0, wasCurrent, isListed, isOurs: by === 'ours', isGap }
   changed(step, node, object, how)
 }
 
@@ -160,6 +179,7 @@ function appeared(
         : (orphanMarkOf(owner) ?? markAfter(null, object, false, step.at.timestamp)),
     isFreed: false,
     letGoAt: null,
+    going: goingAfter(null, object, true),
     ringed: false,
     protectedUntil: null,
     isWarned: false,
@@ -188,8 +208,10 @@ function changed(
     readonly wasCurrent: boolean
     readonly isListed: boolean
     readonly isOurs: boolean
+    readonly isGap: boolean
   },
 ): void {
+  const going = how.isNewer ? goingAfter(node, object, how.isGap) : node.going
   const hash = projectionHash(object)
   if (hash === node.hash && how.wasCurrent && !how.isNewer && isConfirming(node)) {
     if (how.isListed) listedStill(step, node)
@@ -197,7 +219,10 @@ function changed(
   }
   const before = nodePhase(node)
   const after = phaseOf(object)
-  if (hash === node.hash && how.wasCurrent && before === after) return
+  if (hash === node.hash && how.wasCurrent && before === after) {
+    if (going !== node.going) putNode(step, node, { ...node, going })
+    return
+  }
   // By a reaper that has not read the rules yet: what is known of this version is more.
   if (how.wasCurrent && !how.isNewer && isReadWorse(step, node.object, object)) return
   // An equal version with another content is no answer of an honest server.
@@ -221,6 +246,7 @@ function changed(
     letGoAt: node.letGoAt !== null && namesOneOf(object, node.object) ? node.letGoAt : null,
     isWarned: node.isWarned && isNamingAlike,
     deletion: object.deletedAt === null ? null : deletionOfPresent(node),
+    going,
     protectedUntil: protectedUntilAfter(step.graph, node, object, step.at.timestamp),
     orphanedAt: isTrusted ? orphanedAt : node.orphanedAt,
     isFreed: node.isFreed && (!isTrusted || orphanedAt !== null),
@@ -352,8 +378,12 @@ export function touched(step: Step, event: Touched): void {
         sync,
         clusterEpoch,
       })
-      if (node.doubt !== null || !isCurrent || isSetBack) vouch(step, node)
-      else if (event.sync !== null && isConfirming(node)) listedStill(step, node)
+      // Between what was there and a list there may have been others.
+      const isMissed = event.sync !== null && order > 0 && node.going === 'whole'
+      const known: Node = isMissed ? { ...node, going: 'part' } : node
+      if (isMissed) putNode(step, node, known)
+      if (known.doubt !== null || !isCurrent || isSetBack) vouch(step, known)
+      else if (event.sync !== null && isConfirming(known)) listedStill(step, known)
     } else if (order > 0 || isSetBack) {
       if (sync !== seen.sync) putSeen(step, node.object, { ...seen, sync })
       suspect(step, node, 'its content is not what the watcher vouched for')
@@ -383,6 +413,7 @@ function vouch(step: Step, node: Node): void {
     deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
+    going: goingAfter(node, node.object, true),
     verdict: null,
     hold: null,
   })

@@ -68,6 +68,7 @@ const OWNER: OwnerClaim = {
     claim: 'absent',
     cluster: '',
     clusterEpoch: 0,
+    createdAt: null,
   },
 }
 

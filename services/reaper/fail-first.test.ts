@@ -18,7 +18,14 @@ const LOST = ruleIn('lost pod 0 for:40 grace:0 fail-first no-node:spec.nodeName'
 const PODS = '/api/v1/namespaces/default/pods'
 const NO_NODE: OwnerClaim = {
   ...{ group: '', kind: 'Node', namespace: '', name: 'n1', uid: '' },
-  ...{ version: 'v1', resource: 'nodes', claim: 'absent', cluster: '', clusterEpoch: 0 },
+  ...{
+    version: 'v1',
+    resource: 'nodes',
+    claim: 'absent',
+    cluster: '',
+    clusterEpoch: 0,
+    createdAt: null,
+  },
 }
 const AT = '2026-01-01T00:00:00Z'
 const READY = { type: 'Ready', status: 'False', lastTransitionTime: AT }

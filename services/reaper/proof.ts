@@ -194,7 +194,12 @@ function placeOf({ group, version, resource, namespace, name }: OwnerClaim): str
   return `${group}/${version}/${resource}/${namespace}/${name}`
 }
 
-/** Proves what a command says of an owner in another cluster, by that cluster's own proofs. */
+/**
+ * Proves what a command says of an owner in another cluster, by that cluster's own proofs: that it
+ * is not there, and that it did not leave with its namespace, or with the definition of its kind.
+ * Each of those is older than it; one that was made again since, by a backup or GitOps, is not, and
+ * what is in it has other uids.
+ */
 export async function lookElsewhere(
   claim: OwnerClaim,
   { proofs, since }: { readonly proofs: Proofs | undefined; readonly since: number },
@@ -206,9 +211,55 @@ export async function lookElsewhere(
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return `${where}: ${impostor}`
   const look = await proofs.owner(claim, since, onCall, signal)
+  for (const around of aroundOf(claim)) {
+    const { answer } = await proofs.owner(around, since, onCall, signal)
+    const reason = wentWith(claim, around, answer)
+    if (reason !== '') return `${where}: ${reason}`
+  }
   // The answer may have come from another one.
   const later = await proofs.identity(onCall, signal)
   return later === undefined ? look : `${where}: ${later}`
+}
+
+/** What an object is deleted with: its namespace, and the definition of its kind. */
+function aroundOf(claim: OwnerClaim): readonly OwnerClaim[] {
+  const { group, resource, namespace } = claim
+  const none = { ...claim, namespace: '', uid: '' }
+  const names = { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces' }
+  const definitions = {
+    ...{ group: 'apiextensions.k8s.io', version: 'v1' },
+    ...{ kind: 'CustomResourceDefinition', resource: 'customresourcedefinitions' },
+  }
+  return [
+    ...(namespace === '' ? [] : [{ ...none, ...names, name: namespace }]),
+    ...(isOwn(group) ? [] : [{ ...none, ...definitions, name: `${resource}.${group}` }]),
+  ]
+}
+
+/** Of the API server itself, which has its kinds without definitions. */
+function isOwn(group: string): boolean {
+  return !group.includes('.') || OWN_GROUPS.has(group)
+}
+
+/** With kinds of namespaces, as of Kubernetes 1.35; an unknown one is taken for a definition's. */
+const OWN_GROUPS: ReadonlySet<string> = new Set([
+  ...['authorization.k8s.io', 'coordination.k8s.io', 'discovery.k8s.io', 'events.k8s.io'],
+  ...['networking.k8s.io', 'rbac.authorization.k8s.io', 'resource.k8s.io', 'storage.k8s.io'],
+])
+
+/** Empty: it did not. */
+function wentWith(
+  { createdAt }: OwnerClaim,
+  { kind, name }: OwnerClaim,
+  answer: GetAnswer,
+): string {
+  const what = `${kind} ${name} of the owner`
+  if (answer.type === 'Unknown') return `${what} could not be looked up: ${answer.reason}`
+  if (answer.type === 'Absent') return `${what} is not there`
+  const { object } = answer
+  if (object.deletedAt !== null) return `${what} is being deleted`
+  const isOlder = createdAt !== null && object.createdAt !== null && object.createdAt <= createdAt
+  return isOlder ? '' : `${what} was made after the owner: it may have left with a former one`
 }
 
 function targetOf(claim: OwnerClaim): Target {

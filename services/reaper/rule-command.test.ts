@@ -219,7 +219,14 @@ const ORPHANED = ruleIn('orphaned cm 0 for:40 no-node:spec.nodeName')
 const NODES = '/api/v1/nodes'
 const NO_NODE: OwnerClaim = {
   ...{ group: '', kind: 'Node', namespace: '', name: 'n1', uid: '' },
-  ...{ version: 'v1', resource: 'nodes', claim: 'absent', cluster: '', clusterEpoch: 0 },
+  ...{
+    version: 'v1',
+    resource: 'nodes',
+    claim: 'absent',
+    cluster: '',
+    clusterEpoch: 0,
+    createdAt: null,
+  },
 }
 
 /** What names a Node that the fold knows of none by that name. */

@@ -81,11 +81,13 @@ function record(departure: Lineage['departure'] = null): Produced {
 }
 
 /** North's heartbeats go on meanwhile, unless they do not. */
-async function pass(seconds: number): Promise<void> {
+async function pass(seconds: number, ...others: readonly string[]): Promise<void> {
   for (let passedMs = 0; passedMs < seconds * 1_000; passedMs += BEAT_MS) {
     if (isBeating) {
-      const value = rig.codec.encode({ type: 'Heartbeat', cluster: NORTH, epoch: 1, kinds: [] })
-      await rig.log.append('events', PARTITION, [{ key: NORTH, value }])
+      for (const cluster of [NORTH, ...others]) {
+        const value = rig.codec.encode({ type: 'Heartbeat', cluster, epoch: 1, kinds: [] })
+        await rig.log.append('events', PARTITION, [{ key: cluster, value }])
+      }
     }
     await commit([])
     await rig.clock.advance(BEAT_MS)
@@ -204,6 +206,31 @@ test('a cluster is not followed before that list', async () => {
   await pass(15)
   equal((await said()).at(-1), 'followed')
 })
+
+test('a kind that cannot be listed keeps only those clusters from being followed whose rules have it', async () => {
+  const west = ruleIn(`west secret 0 for:3600 elsewhere:west import:rs/team export:rs/team/${ID}`)
+  const north = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/${ID}`)
+  const value = rig.codec.encode({ type: 'RuleBook', rules: [west, north], who: 'ann' })
+  await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
+  await started()
+  await rig.stop()
+  rig.broken = () => (rig.requests.at(-1) === 'LIST secrets' ? answered(503, {}) : undefined)
+  await started()
+  equal(cutOff(NORTH), '')
+  await rig.assign('west', PARTITION, 6)
+  await rig.log.append('control', 0, [
+    connectionRecord(rig.codec, { cluster: 'west', number: 1, connected: true, why: '' }),
+  ])
+  await pass(30, 'west')
+  ok(/secrets cannot be listed/.test(cutOff('west') ?? ''), cutOff('west'))
+  rig.broken = () => undefined
+  await pass(15, 'west')
+  equal(cutOff('west'), '')
+})
+
+function cutOff(cluster: string): string | undefined {
+  return rig.watcher.status().elsewhere?.find((each) => each.cluster === cluster)?.cutOffBecause
+}
 
 test('what a list misses names nothing any more', async () => {
   await commit([record()])

@@ -18,6 +18,7 @@ import type { Cluster } from '../../ports/cluster.ts'
 import { FollowedTopic } from '../../ports/followed-topic.ts'
 import { type Entry, LogError } from '../../ports/log.ts'
 import { type Codec, CodecError } from '../../ports/record/codec.ts'
+import { kindKey } from './kind/catalog.ts'
 import { connectionKey } from './kind/marks.ts'
 import type { Slots } from './kind/slots.ts'
 import {
@@ -29,7 +30,7 @@ import {
 import { type BridgeEvent, OwnerBridge } from './owner-bridge.ts'
 import type { LogDeps } from './publish/log-retry.ts'
 import type { Onlooker } from './publish/telling.ts'
-import { RollCall, type Watching } from './roll-call.ts'
+import { RollCall, type Uncalled, type Watching } from './roll-call.ts'
 import type { ElsewhereStatus, WatcherObserver } from './status.ts'
 
 export interface BridgingDeps extends LogDeps {
@@ -50,6 +51,7 @@ export interface BridgingDeps extends LogDeps {
 
 /** One bridge, from one change of rules to the next. */
 interface Life {
+  readonly rules: readonly Rule[]
   readonly bridge: OwnerBridge
   readonly call: RollCall
   readonly others: ReadonlyMap<ClusterId, OtherCluster>
@@ -66,6 +68,8 @@ interface Standing {
   readonly epoch: number | null
   /** Empty where it is followed. */
   readonly cutOffBecause: string
+  /** Up to where its events were folded before its lineage was read. */
+  readonly folded: bigint
 }
 
 interface Connection {
@@ -79,7 +83,7 @@ interface ControlView {
   readonly partitions: ReadonlyMap<ClusterId, { readonly partition: number }>
 }
 
-const NEVER: Standing = { epoch: null, cutOffBecause: 'it was not read yet' }
+const NEVER: Standing = { epoch: null, cutOffBecause: 'it was not read yet', folded: 0n }
 const UNREADABLE: Connection = { epoch: null, because: 'the record of its watcher is unreadable' }
 const NO_CONTROL: OtherControl = { partition: undefined, unconnectedBecause: '' }
 /** A heartbeat takes up to 10 s, a kind that is listed longer. */
@@ -110,8 +114,8 @@ export class Bridging implements Onlooker {
     })
   }
 
-  published(object: ObjectMeta): void {
-    this.#life?.bridge.noteObject(object)
+  published(object: ObjectMeta, isNew: boolean): void {
+    this.#life?.bridge.noteObject(object, isNew)
   }
 
   left(uid: Uid): void {
@@ -142,7 +146,8 @@ export class Bridging implements Onlooker {
     const call = new RollCall({ ...this.#deps, kinds, isFromStart, note })
     const status = new Map(bridge.clusters.map((each) => [each, NEVER] as const))
     const sinceMs = clock.monotonicMs()
-    this.#life = { bridge, call, others: new Map(others), status, sinceMs, logged: new Map() }
+    const logged = new Map<ClusterId, string>()
+    this.#life = { rules, bridge, call, others: new Map(others), status, sinceMs, logged }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -171,7 +176,10 @@ export class Bridging implements Onlooker {
       isMore ||= look.isMore
       const unsure = typeof control === 'string' ? control : look.cutOffBecause
       const full = life.bridge.isFull(cluster) ? 'more of its objects are exported than kept' : ''
-      this.#note(life, cluster, { epoch, cutOffBecause: unsure || full || uncalled })
+      const notCalled =
+        typeof uncalled === 'string' ? uncalled : uncalledOf(life, cluster, uncalled)
+      const cutOffBecause = unsure || full || notCalled
+      this.#note(life, cluster, { epoch, cutOffBecause, folded: look.folded })
     }
     await this.#publish(life)
     return isMore
@@ -188,7 +196,8 @@ export class Bridging implements Onlooker {
 
   async #looked(look: () => Promise<OtherLook>): Promise<OtherLook> {
     const done = await this.#tried(look)
-    return typeof done === 'string' ? { type: 'read', cutOffBecause: done, isMore: false } : done
+    if (typeof done !== 'string') return done
+    return { type: 'read', cutOffBecause: done, isMore: false, folded: 0n }
   }
 
   async #control(): Promise<ControlView> {
@@ -200,12 +209,12 @@ export class Bridging implements Onlooker {
     return { connections, partitions: await this.#assignments.read() }
   }
 
-  #note(life: Life, cluster: ClusterId, { epoch, cutOffBecause }: Standing): void {
+  #note(life: Life, cluster: ClusterId, { epoch, cutOffBecause, folded }: Standing): void {
     const former = life.status.get(cluster) ?? NEVER
-    const now = { epoch: epoch ?? former.epoch, cutOffBecause }
+    const now = { epoch: epoch ?? former.epoch, cutOffBecause, folded }
     life.status.set(cluster, now)
     if (now.epoch !== null) {
-      life.bridge.noteCluster(cluster, { clusterEpoch: now.epoch, cutOffBecause })
+      life.bridge.noteCluster(cluster, { clusterEpoch: now.epoch, cutOffBecause, folded })
     }
     this.#log(life, cluster, cutOffBecause)
   }
@@ -229,6 +238,13 @@ export class Bridging implements Onlooker {
     }
     await room()
   }
+}
+
+/** Of which objects it is not known yet whether they name owners there; empty where of none. */
+function uncalledOf({ rules }: Life, cluster: ClusterId, uncalled: Uncalled): string {
+  const asking = rules.filter(({ elsewhere }) => elsewhere?.cluster === cluster)
+  const reasons = kindsOf(asking).flatMap((kind) => uncalled.get(kindKey(kind)) ?? [])
+  return reasons[0] ?? ''
 }
 
 /** Where nothing is exported to the cluster nothing is imported. */

@@ -42,7 +42,13 @@ export interface OtherControl {
  */
 export type OtherLook =
   | { readonly type: 'outdated' }
-  | { readonly type: 'read'; readonly cutOffBecause: string; readonly isMore: boolean }
+  | ({ readonly type: 'read'; readonly cutOffBecause: string } & Reached)
+
+interface Reached {
+  readonly isMore: boolean
+  /** Up to where its events were folded before its lineage was read; 0 where that is not known. */
+  readonly folded: bigint
+}
 
 interface Beat {
   readonly offset: bigint
@@ -98,7 +104,7 @@ export class OtherCluster {
     if (isWhole === undefined) return { type: 'outdated' }
     this.#askedMs = nowMs
     const because = control.unconnectedBecause || this.#unsureBecause(folded, isWhole)
-    return { type: 'read', cutOffBecause: because, isMore: !isWhole }
+    return { type: 'read', cutOffBecause: because, isMore: !isWhole, folded: folded ?? 0n }
   }
 
   #unsureBecause(folded: bigint | null, isWhole: boolean): string {
@@ -231,7 +237,7 @@ export class OtherCluster {
 }
 
 function cutOff(cutOffBecause: string): OtherLook {
-  return { type: 'read', cutOffBecause, isMore: false }
+  return { type: 'read', cutOffBecause, isMore: false, folded: 0n }
 }
 
 function largest(...offsets: readonly bigint[]): bigint {

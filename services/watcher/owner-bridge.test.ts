@@ -17,7 +17,7 @@ const NORTH = 'north'
 const RULE = `far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/c`
 const OWNER = 'rs/web in team'
 const NAMES = `annotation:kinfold.io/owner=${NORTH}/apps/ReplicaSet/team/web/rs-web`
-const FOLLOWED = { clusterEpoch: 1, cutOffBecause: '' }
+const FOLLOWED = { clusterEpoch: 1, cutOffBecause: '', folded: 9n }
 const WATCHED = {
   evidence: 'deleted',
   isWatched: true,
@@ -56,7 +56,7 @@ function said(events: readonly BridgeEvent[]): readonly string[] {
 test('an owner that is named is published before its cluster is said to be followed', () => {
   const made = bridge()
   made.noteLineage(NORTH, 'rs-web', lineage())
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   deepEqual(said(made.take(0)), [], 'its epoch is not known')
   made.noteCluster(NORTH, FOLLOWED)
   deepEqual(said(made.take(0)), ['rs-web there 1', 'followed'])
@@ -70,13 +70,13 @@ test('of owners that no object names, or that are not shared, nothing is publish
   made.noteLineage(NORTH, 'rs-web', lineage())
   made.noteLineage(NORTH, 'rs-b', lineage(null, { uid: 'rs-b', namespace: 'other' }))
   const other = `annotation:kinfold.io/owner=${NORTH}/apps/ReplicaSet/other/web/rs-b`
-  made.noteObject(dependent('b', other))
-  made.noteObject(dependent('plain', ''))
+  made.noteObject(dependent('b', other), false)
+  made.noteObject(dependent('plain', ''), false)
   deepEqual(said(made.take(0)), ['followed'])
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   deepEqual(said(made.take(1)), ['rs-web there 1'])
-  made.noteObject(dependent('again'))
-  made.noteObject(dependent('again-2'))
+  made.noteObject(dependent('again'), false)
+  made.noteObject(dependent('again-2'), false)
   deepEqual(said(made.take(2)), ['rs-web there 1'], 'the fold may have forgotten it')
   deepEqual(said(made.take(3)), [])
 })
@@ -87,25 +87,52 @@ test('an object that a list has alone has its owner published, and anew once it 
   made.noteLineage(NORTH, 'rs-web', lineage())
   made.noteListed(dependent('a'))
   deepEqual(said(made.take(0)), ['rs-web there 1', 'followed'])
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   deepEqual(said(made.take(1)), ['rs-web there 1'], 'the fold had no such object before')
   made.noteListed(dependent('a', ''))
   made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
   deepEqual(said(made.take(2)), ['rs-web deleted 1'], 'what was published is newer than a list')
 })
 
+test('an object that is published as a new one has its owner published anew', () => {
+  const made = bridge()
+  made.noteCluster(NORTH, FOLLOWED)
+  made.noteLineage(NORTH, 'rs-web', lineage())
+  made.noteObject(dependent('a'), true)
+  made.take(0)
+  made.noteObject(dependent('a'), false)
+  deepEqual(said(made.take(1)), [])
+  made.noteObject(dependent('a'), true)
+  deepEqual(said(made.take(2)), ['rs-web there 1'], 'its kind was unmonitored meanwhile')
+})
+
+test('an owner without a record is unknown, once all records were read', () => {
+  const made = bridge()
+  made.noteListed(dependent('a'))
+  made.noteCluster(NORTH, { ...FOLLOWED, cutOffBecause: 'its lineage is being read' })
+  deepEqual(said(made.take(0)), ['cut-off'])
+  made.noteCluster(NORTH, FOLLOWED)
+  const events = made.take(1)
+  deepEqual(said(events), ['rs-web unknown 1', 'followed'])
+  equal('position' in events[0]! && events[0].position, FOLLOWED.folded - 1n)
+  made.noteCluster(NORTH, FOLLOWED)
+  deepEqual(said(made.take(2)), [])
+  made.noteLineage(NORTH, 'rs-web', lineage(null, { position: FOLLOWED.folded }))
+  deepEqual(said(made.take(3)), ['rs-web there 1'])
+})
+
 test('an owner that was deleted stays so once the log forgets it', () => {
   const made = bridge()
   made.noteCluster(NORTH, FOLLOWED)
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
   deepEqual(said(made.take(0)), ['rs-web deleted 1', 'followed'])
   made.noteLineage(NORTH, 'rs-web', null)
-  made.noteObject(dependent('b'))
+  made.noteObject(dependent('b'), false)
   deepEqual(said(made.take(1)), ['rs-web deleted 1'])
   made.noteGone('cm-a')
   made.noteGone('cm-b')
-  made.noteObject(dependent('c'))
+  made.noteObject(dependent('c'), false)
   deepEqual(said(made.take(2)), [], 'nothing is remembered of it')
 })
 
@@ -113,15 +140,15 @@ test('an owner is published anew once an object names it again', () => {
   const made = bridge()
   made.noteCluster(NORTH, FOLLOWED)
   made.noteLineage(NORTH, 'rs-web', lineage())
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   made.take(0)
-  made.noteObject(dependent('a', ''))
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a', ''), false)
+  made.noteObject(dependent('a'), false)
   deepEqual(said(made.take(1)), ['rs-web there 1'])
   made.noteGone('cm-a')
   made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
   deepEqual(said(made.take(2)), [])
-  made.noteObject(dependent('b'))
+  made.noteObject(dependent('b'), false)
   deepEqual(said(made.take(3)), ['rs-web deleted 1'])
 })
 
@@ -148,7 +175,7 @@ for (const [what, record, expected] of departures) {
     const made = bridge()
     made.noteCluster(NORTH, FOLLOWED)
     made.noteLineage(NORTH, 'rs-web', lineage())
-    made.noteObject(dependent('a'))
+    made.noteObject(dependent('a'), false)
     made.take(0)
     made.noteLineage(NORTH, 'rs-web', record)
     deepEqual(said(made.take(1)), expected === '' ? [] : [`rs-web ${expected}`])
@@ -159,7 +186,7 @@ test('another epoch, and a cluster that is cut off, are published at once', () =
   const made = bridge()
   made.noteCluster(NORTH, FOLLOWED)
   made.noteLineage(NORTH, 'rs-web', lineage(WATCHED))
-  made.noteObject(dependent('a'))
+  made.noteObject(dependent('a'), false)
   deepEqual(said(made.take(0)), ['rs-web deleted 1', 'followed'])
   made.noteCluster(NORTH, { ...FOLLOWED, cutOffBecause: 'no heartbeat' })
   deepEqual(said(made.take(1)), ['cut-off'])
@@ -171,7 +198,7 @@ test('another epoch, and a cluster that is cut off, are published at once', () =
 class TwoFolds {
   readonly north = new World()
   readonly south = new World()
-  readonly bridge: OwnerBridge = bridge()
+  bridge: OwnerBridge = bridge()
   clusterEpoch = 1
 
   constructor() {
@@ -199,7 +226,8 @@ class TwoFolds {
     const lines = events.flatMap((event) => this.south.tell(event))
     for (const event of events) {
       if (event.type === 'ObjectDeleted') this.bridge.noteGone(event.object.uid)
-      else if ('object' in event && event.object !== null) this.bridge.noteObject(event.object)
+      else if ('object' in event && event.object !== null)
+        this.bridge.noteObject(event.object, event.type === 'ObjectAdded')
     }
     return lines
   }
@@ -209,7 +237,8 @@ class TwoFolds {
     const lines: string[] = []
     for (let minute = 0; minute < minutes; minute++) {
       lines.push(...this.inSouth('beat 60'))
-      this.bridge.noteCluster(NORTH, { clusterEpoch: this.clusterEpoch, cutOffBecause })
+      const folded = this.north.folder.position + 1n
+      this.bridge.noteCluster(NORTH, { clusterEpoch: this.clusterEpoch, cutOffBecause, folded })
       const events = this.bridge.take(this.south.now)
       lines.push(...events.flatMap((event) => this.south.tell(event)))
     }
@@ -227,6 +256,32 @@ test('from a deletion in one cluster to the command in the other', () => {
   const lines = folds.pass(1)
   equal(lines.length, 1)
   ok(lines[0]?.includes('DeleteObject cm/a Background'), lines[0])
+})
+
+test('no command where the owner was there before the watcher was away, and has no record since', () => {
+  const folds = new TwoFolds()
+  folds.inNorth(`put ${OWNER}`)
+  folds.inSouth(`put cm/a [${NAMES}]`)
+  folds.pass(1)
+  const facts = factsOf(folds.south.folder.graph, 'c')
+  equal(facts.elsewhere(NORTH, 'rs-web')?.fact?.state, 'there')
+  folds.bridge = bridge()
+  folds.bridge.noteListed(dependent('a'))
+  deepEqual(folds.pass(180), [])
+  equal(facts.elsewhere(NORTH, 'rs-web')?.fact?.state, 'unknown')
+})
+
+test('what was deleted before the watcher was away stays so without a record', () => {
+  const folds = new TwoFolds()
+  folds.inNorth(`put ${OWNER}`)
+  folds.inSouth(`put cm/a [${NAMES}]`)
+  folds.pass(1)
+  folds.inNorth(`delete ${OWNER}`)
+  folds.pass(10)
+  folds.bridge = bridge()
+  folds.bridge.noteListed(dependent('a'))
+  const lines = folds.pass(60)
+  ok(lines.at(-1)?.includes('DeleteObject cm/a Background'), lines.join('; '))
 })
 
 const nothing: readonly (readonly [string, (folds: TwoFolds) => void])[] = [

@@ -6,8 +6,10 @@
  * owner comes after the record of an object that names it, and all facts of a cluster come before
  * the word that it is followed. Only a deletion that a live watch observed, in the epoch that is
  * followed, is `deleted`. What is not known is not published. The fold forgets an owner with the
- * last object that names it, and may do so before this bridge: so each object that names one anew
- * has it published again, and a round publishes an owner once, however many objects there are.
+ * last object that names it, and may do so before this bridge: so each object that names one anew,
+ * or is published as a new one, has it published again, and a round publishes an owner once,
+ * however many objects there are. One without a record, once all are read, is unknown: it may have
+ * been published as something else before this bridge.
  *
  * Not here: reading lineage, and whether a cluster is followed (other-cluster.ts), what becomes of
  * the objects (core/judge/elsewhere.ts).
@@ -38,6 +40,8 @@ export interface OtherCluster {
   readonly clusterEpoch: number
   /** Why it is not followed; empty where it is, and all of its lineage until now was noted. */
   readonly cutOffBecause: string
+  /** Up to where its events were folded before its lineage was read. */
+  readonly folded: bigint
 }
 
 /** What the lineage says of an owner. */
@@ -51,27 +55,29 @@ interface Known {
 type OwnerLineage = Pick<
   Lineage,
   | ('cluster' | 'uid' | 'group' | 'kind' | 'namespace' | 'name' | 'version' | 'resource')
-  | ('phase' | 'doubt' | 'departure' | 'position')
+  | ('phase' | 'doubt' | 'departure' | 'position' | 'createdAt')
 >
 
 /** Of an object, which owner it names. */
-interface Named {
-  readonly cluster: ClusterId
-  readonly uid: Uid
+interface Named extends Naming {
   /** Not so where a list has it alone: the fold may not have it yet. */
   readonly isPublished: boolean
 }
 
+type Naming = Pick<OwnerElsewhereName, 'cluster' | 'uid'>
+
 interface Followed {
   readonly owners: Map<Uid, Known>
-  /** How many objects name each. */
-  readonly named: Map<Uid, number>
+  /** How many objects name each, and as what. */
+  readonly named: Map<Uid, { readonly count: number; readonly owner: OwnerElsewhereName }>
   /** Of those that are named, as they were published last. */
   readonly published: Map<Uid, OwnerElsewhere>
   /** To be published. */
   readonly pending: Set<Uid>
   /** Undefined until it is known. */
   state: OtherCluster | undefined
+  /** All of its lineage was read once. */
+  isRead: boolean
   saidAt: number
   isNews: boolean
   /** Owners were left out. */
@@ -106,35 +112,36 @@ export class OwnerBridge {
     return [...this.#clusters.keys()]
   }
 
-  /** An object was published. */
-  noteObject(object: Naming): void {
+  /** An object was published; as a new one, which the fold may have forgotten meanwhile. */
+  noteObject(object: Marked, isNew: boolean): void {
     const had = this.#names.get(object.uid)
     const has = this.#ownerOf(object)
-    if (had?.isPublished === true && had.cluster === has?.cluster && had.uid === has.uid) return
+    const isSame = had?.cluster === has?.cluster && had?.uid === has?.uid
+    if (!isNew && had?.isPublished === true && isSame) return
     this.noteGone(object.uid)
-    if (has !== null) this.#name(object.uid, { ...has, isPublished: true })
+    if (has !== null) this.#name(object.uid, has, true)
   }
 
   /** It is there; what was published of it is newer. */
-  noteListed(object: Naming): void {
+  noteListed(object: Marked): void {
     const has = this.#names.has(object.uid) ? null : this.#ownerOf(object)
-    if (has !== null) this.#name(object.uid, { ...has, isPublished: false })
+    if (has !== null) this.#name(object.uid, has, false)
   }
 
   /** Null also where it is not shared: authors of annotations take no room. */
-  #ownerOf({ annotations }: Naming): Pick<Named, 'cluster' | 'uid'> | null {
+  #ownerOf({ annotations }: Marked): OwnerElsewhereName | null {
     const owner = ownerNamedBy(annotations)
-    if (owner === null || !this.#isShared(owner)) return null
-    return { cluster: owner.cluster, uid: owner.uid }
+    return owner !== null && this.#isShared(owner) ? owner : null
   }
 
-  #name(uid: Uid, named: Named): void {
-    const followed = this.#clusters.get(named.cluster)
+  #name(object: Uid, owner: OwnerElsewhereName, isPublished: boolean): void {
+    const { cluster, uid } = owner
+    const followed = this.#clusters.get(cluster)
     if (followed === undefined) return
-    this.#names.set(uid, named)
-    followed.named.set(named.uid, (followed.named.get(named.uid) ?? 0) + 1)
-    followed.published.delete(named.uid)
-    if (followed.owners.has(named.uid)) followed.pending.add(named.uid)
+    this.#names.set(object, { cluster, uid, isPublished })
+    followed.named.set(uid, { owner, count: (followed.named.get(uid)?.count ?? 0) + 1 })
+    followed.published.delete(uid)
+    if (followed.owners.has(uid)) followed.pending.add(uid)
   }
 
   /** It left. */
@@ -143,9 +150,11 @@ export class OwnerBridge {
     const followed = had === undefined ? undefined : this.#clusters.get(had.cluster)
     if (had === undefined || followed === undefined) return
     this.#names.delete(uid)
-    const left = (followed.named.get(had.uid) ?? 0) - 1
-    if (left > 0) followed.named.set(had.uid, left)
-    if (left > 0) return
+    const named = followed.named.get(had.uid)
+    if (named !== undefined && named.count > 1) {
+      followed.named.set(had.uid, { ...named, count: named.count - 1 })
+      return
+    }
     followed.named.delete(had.uid)
     followed.published.delete(had.uid)
     followed.pending.delete(had.uid)
@@ -187,6 +196,11 @@ export class OwnerBridge {
     if (isOther) for (const uid of followed.named.keys()) followed.pending.add(uid)
     if (isOther || former?.cutOffBecause !== state.cutOffBecause) followed.isNews = true
     followed.state = state
+    if (followed.isRead || state.cutOffBecause !== '') return
+    followed.isRead = true
+    for (const uid of followed.named.keys()) {
+      if (!followed.owners.has(uid)) followed.pending.add(uid)
+    }
   }
 
   /** All that is to be published now, in this order. */
@@ -203,8 +217,11 @@ export class OwnerBridge {
     const events: BridgeEvent[] = []
     for (const uid of pending) {
       const known = followed.owners.get(uid)
-      if (known === undefined) continue
-      const event = this.#eventOf(cluster, known, state)
+      const event =
+        known === undefined
+          ? this.#unknownOf(followed, uid, state)
+          : this.#eventOf(cluster, known, state)
+      if (event === undefined) continue
       const last = published.get(uid)
       if (last !== undefined && isAlike(last, event)) continue
       published.set(uid, event)
@@ -219,15 +236,33 @@ export class OwnerBridge {
 
   #eventOf(ownerCluster: ClusterId, known: Known, state: OtherCluster): OwnerElsewhere {
     const { lineage } = known
-    const { group, kind, namespace, name, uid, version, resource, position } = lineage
+    const { group, kind, namespace, name, uid, version, resource, createdAt, position } = lineage
     const found = stateOf(known, state.clusterEpoch)
     const epoch =
       found === 'deleted' || found === 'orphaned' ? lineage.departure?.clusterEpoch : null
     return {
       ...{ type: 'OwnerElsewhere', cluster: this.#cluster, epoch: this.#epoch, ownerCluster },
       ownerEpoch: epoch ?? state.clusterEpoch,
-      ...{ place: { group, kind, namespace, name }, uid, version, resource },
+      ...{ place: { group, kind, namespace, name }, uid, version, resource, createdAt },
       ...{ state: found, position },
+    }
+  }
+
+  /** Of no record; undefined before all were read, or where no object names it. */
+  #unknownOf(
+    { named, isRead }: Followed,
+    uid: Uid,
+    { clusterEpoch: ownerEpoch, folded }: OtherCluster,
+  ): OwnerElsewhere | undefined {
+    const owner = named.get(uid)?.owner
+    if (owner === undefined || !isRead) return undefined
+    const { cluster: ownerCluster, group, kind, namespace, name } = owner
+    return {
+      ...{ type: 'OwnerElsewhere', cluster: this.#cluster, epoch: this.#epoch, ownerCluster },
+      ...{ ownerEpoch, place: { group, kind, namespace, name }, uid },
+      ...{ version: '', resource: '', createdAt: null },
+      // Any record that comes is of a later event.
+      ...{ state: 'unknown', position: folded > 0n ? folded - 1n : 0n },
     }
   }
 
@@ -240,14 +275,14 @@ export class OwnerBridge {
   }
 }
 
-type Naming = Pick<ObjectMeta, 'uid' | 'annotations'>
+type Marked = Pick<ObjectMeta, 'uid' | 'annotations'>
 
 function keptOf(lineage: Lineage): OwnerLineage {
   const { cluster, uid, group, kind, namespace, name, version, resource } = lineage
-  const { phase, doubt, departure, position } = lineage
+  const { phase, doubt, departure, position, createdAt } = lineage
   return {
     ...{ cluster, uid, group, kind, namespace, name, version, resource },
-    ...{ phase, doubt, departure, position },
+    ...{ phase, doubt, departure, position, createdAt },
   }
 }
 
@@ -255,6 +290,7 @@ function newFollowed(): Followed {
   return {
     ...{ owners: new Map(), named: new Map(), published: new Map(), pending: new Set() },
     ...{ state: undefined, saidAt: Number.NEGATIVE_INFINITY, isNews: true, isFull: false },
+    isRead: false,
   }
 }
 

@@ -2,8 +2,9 @@
  * Lists the kinds whose objects may name owners in other clusters, once for each bridge, to learn
  * which ones do: a watcher that resumes does not publish what is there already.
  *
- * What must stay true: until each of these kinds was listed it is not known which owners are named.
- * A kind that its monitor lists from the start for the same bridge is not listed twice.
+ * What must stay true: until a kind was listed it is not known which owners its objects name; one
+ * that cannot be listed keeps no other from it. A kind that its monitor lists from the start for the
+ * same bridge is not listed twice.
  *
  * Not here: what is published of objects (publish/telling.ts), what follows (owner-bridge.ts).
  */
@@ -22,6 +23,9 @@ export interface Watching {
   readonly hasAnswer: boolean
   readonly monitors: readonly Pick<KindMonitor, 'kind' | 'position' | 'listedMs'>[]
 }
+
+/** By kind, why it is not known which owners its objects name. */
+export type Uncalled = ReadonlyMap<KindKey, string>
 
 export interface RollCallParts {
   readonly server: Pick<Cluster, 'list'>
@@ -44,24 +48,27 @@ export class RollCall {
     this.#parts = parts
   }
 
-  /** Lists what is left. Why it is not known of all objects; empty where it is. */
-  async look(signal: AbortSignal): Promise<string> {
+  /** Lists what is left. */
+  async look(signal: AbortSignal): Promise<Uncalled> {
     const { watching, kinds } = this.#parts
     const wanted = new Set(kinds.map(kindKey))
     const { hasAnswer, monitors } = watching()
-    if (!hasAnswer) return NOT_LISTED
+    if (!hasAnswer) return new Map([...wanted].map((key) => [key, NOT_LISTED] as const))
+    const uncalled = new Map<KindKey, string>()
     for (const monitor of monitors) {
       const key = kindKey(monitor.kind)
       if (!wanted.has(key) || this.#called.has(key)) continue
-      if (!this.#isListed(monitor)) {
-        // It lists all of them, and publishes them, before it has a position.
-        if (monitor.position === null) return NOT_LISTED
-        const because = await this.#list(monitor.kind, signal)
-        if (because !== '') return because
-      }
-      this.#called.add(key)
+      const because = await this.#call(monitor, signal)
+      if (because === '') this.#called.add(key)
+      else uncalled.set(key, because)
     }
-    return ''
+    return uncalled
+  }
+
+  async #call(monitor: Watching['monitors'][number], signal: AbortSignal): Promise<string> {
+    if (this.#isListed(monitor)) return ''
+    // It lists all of them, and publishes them, before it has a position.
+    return monitor.position === null ? NOT_LISTED : await this.#list(monitor.kind, signal)
   }
 
   #isListed({ listedMs }: Watching['monitors'][number]): boolean {

@@ -57,4 +57,46 @@ export const BROKEN_ELSEWHERE: readonly BrokenBuild[] = [
     ],
     by: { file: 'core/scenario.test.ts', test: 'story rule elsewhere restored' },
   },
+  {
+    name: 'an owner elsewhere that once orphaned is any other',
+    mistake: 'another client takes the finalizer off, and the dependents elsewhere are deleted',
+    changes: [
+      {
+        file: 'core/model/node.ts',
+        function: 'goingAfter',
+        body: [
+          'const going = original(...arguments)',
+          "return going === 'orphaning' && phaseOf(object) !== 'orphaning' ? 'whole' : going",
+        ],
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/lineage.test.ts',
+      test: 'it left and orphaned, though another client took that finalizer off first',
+    },
+  },
+  {
+    name: 'a deletion elsewhere counts though states of it were missed',
+    mistake: 'an owner orphaned its dependents between two lists, and those elsewhere are deleted',
+    changes: [
+      {
+        file: 'core/observe/departure.ts',
+        function: 'isSeenWhole',
+        body: ['return true'],
+      },
+    ],
+    by: {
+      file: 'services/graph/fold/lineage.test.ts',
+      test: 'it left when its deletion had begun between two lists',
+    },
+  },
+  {
+    name: 'an owner elsewhere left with its namespace',
+    mistake: 'a namespace of the hub is made again, and its dependents elsewhere are deleted',
+    changes: [{ file: 'services/reaper/proof.ts', function: 'aroundOf', body: ['return []'] }],
+    by: {
+      file: 'services/reaper/elsewhere.test.ts',
+      test: 'deletes nothing whose owner left with its namespace, be that made again',
+    },
+  },
 ]

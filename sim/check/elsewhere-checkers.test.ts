@@ -62,6 +62,7 @@ class Rig {
     const claim = {
       ...{ group: '', kind: 'Secret', namespace: 'blue', name: 'owner', uid: 'u', version: 'v1' },
       ...{ resource: 'secrets', claim: 'gone-elsewhere', cluster: this.home.id, clusterEpoch },
+      createdAt: null,
     }
     this.append('commands', {
       ...{ type: 'DeleteObject', id: '0-1-0', cluster: this.site.id, clusterEpoch: 1 },
@@ -142,6 +143,32 @@ test('an owner that was deleted with orphan, or left with a restore, is objected
   other.home.user('POST', `${AT}/secrets`, { metadata: { name: 'another' } })
   await other.world.time.advance(2 * HOUR)
   match(other.delete(left), /its owner is restored/)
+})
+
+test('an owner that orphaned once is objected to, whatever a user wants afterwards', async () => {
+  const rig = new Rig()
+  const [owner, object] = await rig.begun()
+  const held = (finalizers: readonly string[]): void => {
+    const path = `${AT}/secrets/owner`
+    rig.home.user('PATCH', path, { metadata: { finalizers } }, 'application/merge-patch+json')
+  }
+  held(['example.com/hold'])
+  rig.deleteOwner(owner, 'Orphan')
+  held(['example.com/hold'])
+  held([])
+  equal(rig.home.server.object('', 'secrets', 'blue', 'owner'), undefined)
+  await rig.world.time.advance(2 * HOUR)
+  match(rig.delete(object), /its owner is orphaned/)
+})
+
+test('an owner that left with its namespace is objected to, be that made again', async () => {
+  const rig = new Rig()
+  const [, object] = await rig.begun()
+  rig.home.user('DELETE', AT, {})
+  await rig.world.time.advance(MINUTE)
+  rig.home.user('POST', '/api/v1/namespaces', { metadata: { name: 'blue' } })
+  await rig.world.time.advance(2 * HOUR)
+  match(rig.delete(object), /its owner is swept/)
 })
 
 test('an owner that a restore brought back is objected to, and one that it did not is not', async () => {

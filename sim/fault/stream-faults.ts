@@ -3,10 +3,12 @@
  *
  * What must stay true: lines are lost, repeated or held up whole; none is made up.
  */
+import type { ApiObject } from '../../adapters/memory/api-server.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import type { Chance } from '../../testing/seeded.ts'
 import type { Fault, FaultContext } from '../model.ts'
 import type { Passage } from '../network.ts'
+import { noteUnheard } from '../rule/elsewhere-law.ts'
 import { eachLine } from './answer.ts'
 import { hinder, isWatch, makeRelist, siteOf } from './network-faults.ts'
 
@@ -56,6 +58,7 @@ function losing(row: string, ...types: readonly string[]): Fault['begin'] {
       eachLine(body, (line) => {
         if (isOver || !isOf(line, ...types) || chance.next() >= fault.rate) return [line]
         world.reached(row)
+        if (line.includes('"orphan"')) noteUnheard(world, uidIn(line))
         return []
       }),
     )
@@ -64,6 +67,11 @@ function losing(row: string, ...types: readonly string[]): Fault['begin'] {
       end()
     }
   }
+}
+
+function uidIn(line: string): string {
+  const { object } = JSON.parse(line) as { readonly object: Pick<ApiObject, 'metadata'> }
+  return object.metadata.uid
 }
 
 export const streamFaults: readonly Fault[] = [

@@ -22,10 +22,14 @@ const HOUR = 60 * MINUTE
 const CONFIG_MAP: GroupKind = { group: '', kind: 'ConfigMap' }
 const SECRET: GroupKind = { group: '', kind: 'Secret' }
 const REPLICA_SET: GroupKind = { group: 'apps', kind: 'ReplicaSet' }
+export const WIDGET: GroupKind = { group: 'example.com', kind: 'Widget' }
 const KINDS: readonly [GroupKind, ...GroupKind[]] = [CONFIG_MAP, SECRET, REPLICA_SET]
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
 export const OWNER = 'kinfold.io/owner'
 const MERGE = 'application/merge-patch+json'
+/** Of some owners: a finalizer of their own. */
+const HOLD = 'example.com/hold'
+const HELD = 0.3
 
 export function asksElsewhere({ elsewhere }: Pick<Rule, 'elsewhere'>): boolean {
   return elsewhere !== null
@@ -42,8 +46,9 @@ export function elsewhereRules(chance: Chance, clusters: number): readonly Rule[
 function ruleOf(name: string, clusters: readonly string[], of: number, chance: Chance): Rule {
   const cluster = clusters[of] ?? ''
   const others = clusters.filter((each) => each !== cluster)
+  const kinds = chance.pick([[CONFIG_MAP, SECRET], KINDS, [CONFIG_MAP]])
   const owners = {
-    kinds: chance.pick([[CONFIG_MAP, SECRET], KINDS, [CONFIG_MAP]]),
+    kinds: chance.next() < 0.5 ? kinds : [...kinds, WIDGET],
     namespaces: chance.pick([['blue'], ['blue', 'gr*'], NAMESPACES]),
   }
   const exports = exportsOf(owners, others, chance)
@@ -97,8 +102,28 @@ export function ownerText(cluster: string, { apiVersion, kind, metadata }: ApiOb
   return [cluster, groupIn(apiVersion), kind, namespace, name, uid].join('/')
 }
 
+/** Where owners are that both sides share, with some cluster. */
+export function sharedPlaces({
+  kinds,
+  namespaces,
+  exports,
+}: RuleElsewhere): readonly Omit<Place, 'name'>[] {
+  const isAmong = (namespace: string, patterns: readonly string[]): boolean =>
+    patterns.some((each) => isLike(namespace, each))
+  return NAMESPACES.filter((each) => isAmong(each, namespaces)).flatMap((namespace) => {
+    return kinds
+      .filter(({ group, kind }) =>
+        exports.some((each) => {
+          const isKind = each.kinds.some((it) => it.group === group && it.kind === kind)
+          return isKind && isAmong(namespace, each.namespaces)
+        }),
+      )
+      .map((kind) => ({ kind, namespace }))
+  })
+}
+
 /** An owner that was made, and where. */
-interface Made {
+export interface Made {
   readonly site: Site
   /** Of that cluster, when it was made. */
   readonly cluster: string
@@ -142,8 +167,9 @@ export class AcrossUsers {
   act(): void {
     const lot = this.#chance.below(100)
     if (lot < 15) this.#makeFamily()
-    else if (lot < 45) this.#makeDependent()
-    else if (lot < 75) this.#deleteOwner()
+    else if (lot < 42) this.#makeDependent()
+    else if (lot < 69) this.#deleteOwner()
+    else if (lot < 77) this.#releaseOwner()
     else if (lot < 85) this.#remakeOwner()
     else if (lot < 95) this.#renameOwner()
     else this.#deleteDependent()
@@ -167,20 +193,42 @@ export class AcrossUsers {
     const isOther = chance.next() < 0.1
     const kind = isOther ? chance.pick(KINDS) : among(kinds, chance)
     const namespace = isOther ? chance.pick(NAMESPACES) : oneLike(namespaces, chance)
-    return this.#make(this.#home, { kind, namespace, name: this.#newName('x') })
+    const place = { kind, namespace, name: this.#newName('x') }
+    return this.#make(this.#home, place, chance.next() < HELD)
+  }
+
+  /** Both sides share it; `isHeld`: with a finalizer of its own. Undefined where there is none. */
+  makeShared(isHeld: boolean, isOf: (kind: GroupKind) => boolean = () => true): Made | undefined {
+    const places = sharedPlaces(this.#elsewhere).filter(({ kind }) => isOf(kind))
+    const place = places[this.#chance.below(places.length)]
+    if (place === undefined) return undefined
+    return this.#make(this.#home, { ...place, name: this.#newName('x') }, isHeld)
   }
 
   #newName(letter: string): string {
     return `${letter}${++this.#count}-${this.#rule.name}`
   }
 
-  #make(site: Site, place: Place): Made | undefined {
-    site.user('POST', pathTo(place), { metadata: { name: place.name } })
+  #make(site: Site, place: Place, isHeld = false): Made | undefined {
+    const { group, kind } = place.kind
+    // Of custom kinds the server wants it said.
+    const type = group === WIDGET.group ? { apiVersion: `${group}/v1`, kind } : {}
+    const metadata = { name: place.name, finalizers: isHeld ? [HOLD] : [] }
+    site.user('POST', pathTo(place), { ...type, metadata })
     const object = objectAt(site, place)
     if (object === undefined) return undefined
     const made = { site, cluster: site.id, object }
     this.#owners.push(made)
     return made
+  }
+
+  /** One of its own cluster, by an owner reference: orphaned before a finalizer is taken off. */
+  makeNear({ site, object }: Made): void {
+    const { apiVersion, kind, metadata } = object
+    const { namespace = '', name, uid } = metadata
+    const ownerReferences = [{ apiVersion, kind, name, uid }]
+    const place = { kind: CONFIG_MAP, namespace }
+    site.user('POST', pathTo(place), { metadata: { name: this.#newName('z'), ownerReferences } })
   }
 
   /** One more that names it, in any cluster; undefined where its namespace is not there. */
@@ -247,6 +295,16 @@ export class AcrossUsers {
     deleteObject(owner, lot < 6 ? 'Background' : lot < 9 ? 'Orphan' : 'Foreground')
   }
 
+  /** One that is being deleted loses its own finalizer, that of an orphaning, or all. */
+  #releaseOwner(): void {
+    const held = this.#owners.filter(({ site, object }) => {
+      return leftOf(site, object)?.deletionTimestamp !== undefined
+    })
+    const owner = held[this.#chance.below(held.length)]
+    const lot = this.#chance.below(3)
+    if (owner !== undefined) takeOff(owner, lot === 0 ? ['orphan'] : lot === 1 ? [HOLD] : [])
+  }
+
   /** The same name, another uid. */
   #remakeOwner(): void {
     const owner = this.#anOwner()
@@ -297,9 +355,25 @@ export function deleteObject(
   site.user('DELETE', pathOf(object), { propagationPolicy, preconditions: { uid } })
 }
 
+/** Takes these finalizers off; none: all that it has. */
+export function takeOff(
+  { site, object }: { readonly site: Site; readonly object: ApiObject },
+  those: readonly string[] = [],
+): void {
+  const has = leftOf(site, object)?.finalizers ?? []
+  const finalizers = those.length === 0 ? [] : has.filter((each) => !those.includes(each))
+  if (has.length > 0) site.user('PATCH', pathOf(object), { metadata: { finalizers } }, MERGE)
+}
+
 export function isThere(site: Site, object: ApiObject): boolean {
+  const left = leftOf(site, object)
+  return left !== undefined && left.deletionTimestamp === undefined
+}
+
+/** Of that object, as it is now. */
+function leftOf(site: Site, object: ApiObject): ApiObject['metadata'] | undefined {
   const now = objectAt(site, placeOf(object))
-  return now?.metadata.uid === object.metadata.uid && now.metadata.deletionTimestamp === undefined
+  return now?.metadata.uid === object.metadata.uid ? now.metadata : undefined
 }
 
 function placeOf({ apiVersion, kind, metadata }: ApiObject): Place {

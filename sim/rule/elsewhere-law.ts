@@ -3,7 +3,8 @@
  * delete an object, by what became of its owner there, and by who consents.
  *
  * What must stay true: it follows from the servers' effects and from what faults did, and shares no
- * code with the graph. An owner that left with a restore was not deleted.
+ * code with the graph. An owner that left with a restore, with its namespace or with the definition
+ * of its kind was not deleted, and one that ever orphaned takes nothing along.
  *
  * Not here: who names owners (drawn-elsewhere.ts), the epoch of the owner's cluster
  * (../check/elsewhere-checkers.ts).
@@ -15,7 +16,7 @@ import { groupIn } from '../../testing/model/oracle.ts'
 import type { World } from '../model.ts'
 import type { Site } from '../site.ts'
 import type { Truth } from '../truth.ts'
-import { asksElsewhere, isLike, OWNER } from './drawn-elsewhere.ts'
+import { asksElsewhere, isLike, OWNER, WIDGET } from './drawn-elsewhere.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -26,7 +27,7 @@ const UNFOLLOWED_MS = 7 * MINUTE
 /** From when all runs and nothing is cut off until a deletion is sure to be watched. */
 const CALM_MS = 5 * MINUTE
 
-type End = 'there' | 'deleted' | 'orphaned' | 'restored'
+type End = 'there' | 'deleted' | 'orphaned' | 'swept' | 'restored'
 
 /** When it was there. Elapsed time. */
 interface Span {
@@ -34,13 +35,15 @@ interface Span {
   /** Infinity while it lasts. */
   until: number
   end: End
-  /** It orphaned its dependents for a while, until a user wanted something else. */
-  wasOrphaning: boolean
+  /** No finalizer held it. */
+  isAtOnce: boolean
 }
 
 interface Life {
   /** `GROUP/KIND/NAMESPACE/NAME`. */
   readonly place: string
+  /** By its server's clock, in whole seconds. */
+  readonly createdMs: number
   readonly spans: Span[]
 }
 
@@ -58,6 +61,8 @@ interface Past {
   /** By `CLUSTER/UID`. */
   readonly lives: Map<string, Life>
   readonly cuts: Cut[]
+  /** Owners of which no watch showed that they orphaned. */
+  readonly unheard: Set<string>
   /** By uid of the cluster. */
   readonly replaced: Map<string, number>
   /** Since when nothing is amiss that would keep a deletion from being watched. */
@@ -69,6 +74,7 @@ const PASTS = new WeakMap<World, Past>()
 function pastOf(world: World): Past {
   const known = PASTS.get(world) ?? {
     ...{ servers: new Map(), lives: new Map(), cuts: [], replaced: new Map() },
+    unheard: new Set(),
     calmMs: Number.POSITIVE_INFINITY,
   }
   PASTS.set(world, known)
@@ -80,7 +86,7 @@ export function noteElsewhere(
   world: World,
   site: Site,
   { before, after }: Effect,
-  { orphaned, onceOrphaned }: Pick<Truth, 'orphaned' | 'onceOrphaned'>,
+  truth: Pick<Truth, 'orphaned' | 'onceOrphaned'>,
 ): void {
   if (!world.options.policy.rules.some(asksElsewhere)) return
   const past = pastOf(world)
@@ -90,19 +96,52 @@ export function noteElsewhere(
   const object = (after ?? before)!
   const { uid } = object.metadata
   const key = `${site.id}/${uid}`
-  const life = past.lives.get(key) ?? { place: placeOf(object), spans: [] }
+  const createdMs = createdMsOf(object)
+  const life = past.lives.get(key) ?? { place: placeOf(object), createdMs, spans: [] }
   past.lives.set(key, life)
   const last = life.spans.at(-1)
   if (before === null) {
     const until = Number.POSITIVE_INFINITY
-    life.spans.push({ since: now, until, end: 'there', wasOrphaning: false })
+    life.spans.push({ since: now, until, end: 'there', isAtOnce: false })
   } else if (site.isReplaying && last?.since === now) {
     // What was so between two writes that a restore repeats was never so.
     life.spans.pop()
   } else if (last !== undefined) {
-    ;[last.until, last.end] = [now, orphaned.has(uid) ? 'orphaned' : 'deleted']
-    last.wasOrphaning = onceOrphaned.has(uid)
+    const hasOrphaned = truth.onceOrphaned.has(uid) && !past.unheard.has(uid)
+    const isOrphaned = truth.orphaned.has(uid) || hasOrphaned
+    ;[last.until, last.end] = [now, isOrphaned ? 'orphaned' : endOf(site, object)]
+    last.isAtOnce = object.metadata.deletionTimestamp === undefined
   }
+}
+
+function createdMsOf({ metadata }: ApiObject): number {
+  return Date.parse(metadata.creationTimestamp)
+}
+
+/** Of one that leaves, and orphans nothing. */
+function endOf(site: Site, { apiVersion, metadata }: ApiObject): End {
+  const named = { group: groupIn(apiVersion), namespace: metadata.namespace ?? '' }
+  const isWhole = aroundOf(site, named).every((each) => {
+    return each !== undefined && each.metadata.deletionTimestamp === undefined
+  })
+  return isWhole ? 'deleted' : 'swept'
+}
+
+/** Its namespace, and the definition of its kind, as they are there now. */
+function aroundOf(
+  { server }: Site,
+  { group, namespace }: Pick<Named, 'group' | 'namespace'>,
+): readonly (ApiObject | undefined)[] {
+  const definitions = ['apiextensions.k8s.io', 'customresourcedefinitions', ''] as const
+  return [
+    ...(namespace === '' ? [] : [server.object('', 'namespaces', '', namespace)]),
+    ...(group === WIDGET.group ? [server.object(...definitions, `widgets.${group}`)] : []),
+  ]
+}
+
+/** A watch left out that this owner orphans, which an API server never does. */
+export function noteUnheard(world: World, uid: string): void {
+  pastOf(world).unheard.add(uid)
 }
 
 /** What was there before a restore left with it, and mostly comes again. */
@@ -185,20 +224,45 @@ export function objectionOfElsewhere(
   const named = namedBy(before)
   if (named === undefined) return objection('it names no owner elsewhere')
   if (!isShared(elsewhere, named, site.id)) return objection('its owner is not shared')
-  const past = pastOf(world)
   const now = world.time.monotonicMs()
-  const text = objectionOfLife(past, named, now) || objectionOfCut(world, named, by)
+  const text = objectionOfLife(world, named, now) || objectionOfCut(world, named, by)
   return text === '' ? '' : objection(text)
 }
 
-function objectionOfLife(past: Past, { cluster, uid, place }: Named, now: number): string {
-  const life = past.lives.get(`${cluster}/${uid}`)
-  const last = life?.spans.findLast(({ since }) => since < now - ASKED_MS)
+function objectionOfLife(world: World, named: Named, now: number): string {
+  const { cluster, uid, place } = named
+  const life = pastOf(world).lives.get(`${cluster}/${uid}`)
+  const last = life?.spans.findLast((span) => {
+    return span.since < now - ASKED_MS && !isUnseen(world, cluster, span)
+  })
   if (life === undefined || last === undefined) return 'no such owner was there'
   if (life.place !== place) return `its owner is ${life.place}`
-  if (last.end !== 'deleted') return `its owner is ${last.end}, since ${now - last.until} ms`
+  const isTold =
+    last.end === 'deleted' || (last.end === 'swept' && isOfOneSecond(world, named, life))
+  if (!isTold) return `its owner is ${last.end}, since ${now - last.until} ms`
   const ms = now - last.until
   return ms < HOUR ? `its owner was deleted ${ms} ms ago` : ''
+}
+
+/**
+ * It began and ended while its cluster could not be reached, so no process can know of it: a
+ * restore that no version shows afterwards brought the owner back, and it left once more.
+ */
+function isUnseen(world: World, cluster: string, { since, until }: Span): boolean {
+  return pastOf(world).cuts.some((cut) => {
+    const isOfAll = cut.site.id === cluster && cut.slot === undefined
+    return isOfAll && cut.since <= since && until <= cut.until
+  })
+}
+
+/**
+ * What was around it was made again within the second in which it was made: no clock tells that. A
+ * real namespace takes five seconds to leave.
+ */
+function isOfOneSecond(world: World, named: Named, { createdMs }: Life): boolean {
+  const site = world.sites.find(({ id }) => id === named.cluster)
+  const around = site === undefined ? [] : aroundOf(site, named)
+  return around.every((each) => each !== undefined && createdMsOf(each) <= createdMs)
 }
 
 function objectionOfCut(world: World, { cluster }: Named, by: string): string {
@@ -236,10 +300,23 @@ export function isLeftElsewhere(
     return false
   }
   const { lives, calmMs } = pastOf(world)
-  const last = lives.get(`${named.cluster}/${named.uid}`)?.spans.at(-1)
-  if (last === undefined || last.wasOrphaning) return false
+  const life = lives.get(`${named.cluster}/${named.uid}`)
+  const last = life?.spans.at(-1)
+  // One that a finalizer held was perhaps not watched whole; what was around it may have left.
+  if (life === undefined || last?.isAtOnce !== true || !isStillAround(world, named, life)) {
+    return false
+  }
   const { until: goneMs } = last
   const now = world.time.monotonicMs()
   const createdMs = Date.parse(object.metadata.creationTimestamp) - world.time.now() + now
   return createdMs < goneMs && goneMs > calmMs + CALM_MS && now - goneMs > soonMs
+}
+
+function isStillAround(world: World, named: Named, { createdMs }: Life): boolean {
+  const site = world.sites.find(({ id }) => id === named.cluster)
+  const around = site === undefined ? [undefined] : aroundOf(site, named)
+  return around.every((each) => {
+    if (each === undefined || each.metadata.deletionTimestamp !== undefined) return false
+    return createdMsOf(each) <= createdMs
+  })
 }

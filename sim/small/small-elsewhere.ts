@@ -255,10 +255,10 @@ function cutOff(state: State): ClusterElsewhere {
 }
 
 function factOf({ epoch, ownerEpoch, owner, position }: State): OwnerElsewhere {
-  const { group, kind, namespace, name, uid, version, resource } = OWNER
+  const { group, kind, namespace, name, uid, version, resource, createdAt } = OWNER
   return {
     ...{ type: 'OwnerElsewhere', cluster: CLUSTER, epoch, ownerCluster: NORTH, ownerEpoch },
-    ...{ place: { group, kind, namespace, name }, uid, version, resource },
+    ...{ place: { group, kind, namespace, name }, uid, version, resource, createdAt },
     ...{ state: owner, position },
   }
 }

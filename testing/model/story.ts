@@ -504,11 +504,11 @@ export class World {
     const owner = object(isOlder ? about.slice(0, -' older'.length) : about, '0')
     if (!isOlder) this.#at.version += 1
     const { cluster, epoch, followed, version: position } = this.#at
-    const { uid, version, resource } = owner
+    const { uid, version, resource, createdAt } = owner
     return {
       ...{ type: 'OwnerElsewhere', cluster, epoch, ownerCluster },
       ownerEpoch: followed.get(ownerCluster) ?? 1,
-      ...{ place: place(owner), uid, version, resource, state },
+      ...{ place: place(owner), uid, version, resource, createdAt, state },
       position: isOlder ? 0n : BigInt(position),
     }
   }

@@ -344,6 +344,7 @@ export const GONE_CLAIM: OwnerClaim = {
   claim: 'absent',
   cluster: '',
   clusterEpoch: 0,
+  createdAt: null,
 }
 
 export function configMap(name: string, uid = 'u'): Command['target'] {

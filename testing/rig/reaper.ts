@@ -62,6 +62,7 @@ export const CLAIM: OwnerClaim = {
   claim: 'absent',
   cluster: '',
   clusterEpoch: 0,
+  createdAt: null,
 }
 
 const BASE: CommandBase = {

@@ -9,7 +9,6 @@ import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
 import type { Node } from '../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../core/model/node.ts'
-import type { ObjectMeta } from '../../../core/model/object.ts'
 import { goneOf, orphanMarkOf } from '../../../core/model/owner.ts'
 import type { Departure, Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownDeletion, knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
@@ -23,6 +22,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   const node = facts.node(uid)
   const told = node ?? touch.last
   if (told === null) return null
+  const left = node === undefined ? touch.last : null
   const { object, verdict } = told
   const { phase, doubt, deletion } = 'phase' in told ? ofLast(told) : ofNode(told)
   const admission = admissionOf(told)
@@ -65,18 +65,22 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     at: at.timestamp,
     moreOwners: owners.length - shown.length,
     resource: object.resource,
-    departure: phase === 'gone' ? departureOf(facts, object) : null,
+    departure: left?.phase === 'gone' ? departureOf(facts, left) : null,
   }
 }
 
 /** For who follows this record from another cluster; null where it is remembered no more. */
-function departureOf(facts: ClusterFacts, object: ObjectMeta): Departure | null {
+function departureOf(
+  facts: ClusterFacts,
+  { object, isWhole, isOrphaning }: NonNullable<Touch['last']>,
+): Departure | null {
   const known = facts.owner(object.uid, object)
   const proof = goneOf(known)
   if (proof === null) return null
   const { class: evidence, command, clusterEpoch } = proof
-  const isWatched = evidence === 'deleted' && command === null
-  return { evidence, isWatched, isOrphaning: orphanMarkOf(known) !== null, clusterEpoch }
+  const isWatched = evidence === 'deleted' && command === null && isWhole
+  const isMarked = orphanMarkOf(known) !== null
+  return { evidence, isWatched, isOrphaning: isOrphaning || isMarked, clusterEpoch }
 }
 
 type Standing = Pick<Lineage, 'phase' | 'doubt' | 'deletion'>

@@ -392,15 +392,23 @@ test('only the rule that was read is enforced, and who names no rule reads which
   equal(await rig.ruleOrder('old'), undefined)
 })
 
-test('a rule about owners in other clusters only reports, whichever digest is named', async (t) => {
+test('a rule that only reports is enforced by no order, whichever digest is named', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['rule volumes pv 60'])
+  const digest = ruleDigest(ruleIn('volumes pv 60'))
+  const refused = await rig.order({ ...ENFORCE, subject: 'volumes', digest })
+  equal(refused.status, 409)
+  match(await effectOf(Promise.resolve(refused)), /^rule volumes only reports, so nothing enforces/)
+  equal(await rig.ruleOrder('volumes'), undefined)
+})
+
+test('a rule about owners in other clusters is enforced as any other', async (t) => {
   const rig = await rigFor(t)
   const far = 'far cm 0 for:3600 elsewhere:north import:rs/team export:rs/team/test'
   await rig.tell([`rule ${far}`])
   const digest = ruleDigest(ruleIn(far))
-  const refused = await rig.order({ ...ENFORCE, subject: 'far', digest })
-  equal(refused.status, 409)
-  match(await effectOf(Promise.resolve(refused)), /^rule far only reports, so nothing enforces it/)
-  equal(await rig.ruleOrder('far'), undefined)
+  equal((await rig.order({ ...ENFORCE, subject: 'far', digest })).status, 200)
+  equal(await rig.ruleOrder('far'), digest)
 })
 
 test('who gives an order about a rule twice is told so, and reapers read it again', async (t) => {

@@ -44,7 +44,8 @@ export interface TellingDeps {
 
 /** Learns what is published of objects, after it was. */
 export interface Onlooker {
-  published(object: ObjectMeta): void
+  /** `isNew`: as one that was not known before: it may have been forgotten meanwhile. */
+  published(object: ObjectMeta, isNew: boolean): void
   /** It was deleted, or a list missed it. */
   left(uid: Uid): void
 }
@@ -250,7 +251,7 @@ export class Telling {
         ? { type: isNew ? 'ObjectAdded' : 'ObjectUpdated', ...about, object }
         : { type: 'ObjectEdited', ...about, object: withoutReferences(object), hash, ...edit },
     )
-    onlooker?.published(object)
+    onlooker?.published(object, isNew)
     if (isNew) counters.added++
     else counters.updated++
   }

@@ -3,7 +3,7 @@
  * nothing else, so that it reads the same whichever process answers.
  */
 import type { PropagationPolicy } from '../../../../core/model/object.ts'
-import { onlyReportsBecause } from '../../../../core/model/rule/report.ts'
+import { reportsBecause } from '../../../../core/model/rule/report.ts'
 import {
   digestOf,
   type EnforcedRule,
@@ -20,7 +20,7 @@ export type RuleAnswer = Unshaped<RuleDocument>
 
 export function ruleAnswer(rule: Rule, enforced: readonly EnforcedRule[]): RuleAnswer {
   const order = orderOf(rule, enforced)
-  const report = onlyReportsBecause(rule)
+  const report = reportsBecause(rule.match)
   return {
     name: rule.name,
     kinds: rule.match.kinds.map(({ group, kind }) => ({ group, kind })),
