@@ -75,6 +75,7 @@ import type {
   DefinitionSpan,
   ElsewhereFact,
   FollowedUse,
+  ForgottenCluster,
   FormerProtection,
   HeldNamespace,
   KeptRow,
@@ -946,6 +947,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
     rules: list(
       record<EnforcedRule>({ name: text, digest: text, who: text, why: text, at: number }),
+    ),
+    forgotten: list(
+      record<ForgottenCluster>({
+        cluster: text,
+        owner: text,
+        who: text,
+        why: text,
+        at: number,
+      }),
     ),
     resumedAt: offset,
   },
