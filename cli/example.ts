@@ -88,6 +88,13 @@ export const EXAMPLES: Readonly<
     ['delete job/import -n shop --yes', 'in a script'],
   ],
   'plan held': [['plan held --cluster north', 'what an approval would delete']],
+  'plan forget-cluster': [
+    ['plan forget-cluster old-hub', 'what names owners in a cluster that is gone for good'],
+  ],
+  'forget-cluster': [
+    ['forget-cluster old-hub --why "dismantled in May"', 'show, ask, order it: all of that stays'],
+  ],
+  'remember-cluster': [['remember-cluster old-hub --why "it is back"', 'the end of that order']],
   held: [
     ['held', 'what is not deleted yet, and why'],
     ['held --cluster north', 'in one cluster'],

@@ -10,7 +10,7 @@ import { type StyleOf, table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { countOf, objectName, unlistedText } from '../print/word.ts'
 import type { ObjectFlags, Server } from '../reach/client.ts'
-import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
+import { answerTo, warnPartial, withMoment, withObject, withServer } from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 import { addPlanHeld } from './held.ts'
 
@@ -30,6 +30,7 @@ interface PlanFlags extends ObjectFlags {
 export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
   addPlanHeld(plan)
+  addPlanForget(plan)
   withMoment(withObject(plan.command('delete')))
     .description(
       'what would be deleted with an object, what would be kept, and what would block it',
@@ -50,6 +51,21 @@ export function addPlan(program: Command): void {
       const isText = output === 'table' || output === 'wide'
       const beside = isText ? await acrossOf(server, answer, at) : ''
       process.stdout.write(render(answer, output) + beside)
+    })
+}
+
+function addPlanForget(plan: Command): void {
+  withServer(plan.command('forget-cluster'))
+    .description(
+      'what names owners in a cluster that is gone for good, and what forgetting it means',
+    )
+    .argument('<cluster>', 'name or id of the one that is gone')
+    .option('--cluster <c>', 'only for objects of this cluster: name or id')
+    .option('--limit <n>', 'objects of each cluster that are listed; all are counted', '100')
+    .option('-o, --output <format>', 'table, json, yaml', 'table')
+    .action(async (owner: string, flags: ObjectFlags & { limit: string; output: string }) => {
+      const { showForgetPlan } = await import('../order/forget.ts')
+      await showForgetPlan(owner, flags)
     })
 }
 

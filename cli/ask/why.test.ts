@@ -15,6 +15,7 @@ const why: Why = {
   phase: 'observed',
   doubt: null,
   managers: [],
+  elsewhere: [],
   references: [
     {
       ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },

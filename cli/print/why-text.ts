@@ -18,7 +18,7 @@ import { attemptText, stateText } from './word.ts'
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
   const { cluster, others, object, verdict, admission, attempt, obstacle, references } = why
-  const { deletion, orphaned, deletedBy, history, managers } = why
+  const { deletion, orphaned, deletedBy, history, managers, elsewhere } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
@@ -34,6 +34,9 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
   }
   out.push(...managers.map(managedText))
+  for (const { rule, because } of elsewhere) {
+    out.push(`  owner in another cluster, by rule ${rule}: ${because}`)
+  }
   if (verdict !== null) {
     const evidence =
       verdict.evidence === null

@@ -4,9 +4,9 @@
  *
  * What must stay true: unknown is never absent. An owner is gone only by a deletion that a live
  * watch observed, in the epoch of its cluster that is followed now; and nothing is deleted while
- * that cluster is not. Of a cluster that an order forgets none is gone. Consent is asked before any fact, and an owner of which nothing is known is
- * said to be as one under another name: who writes annotations learns nothing of what is not
- * shared.
+ * that cluster is not. Of a cluster that an order forgets none is gone. Consent is asked before any
+ * fact, and an owner of which nothing is known is said to be as one under another name: who writes
+ * annotations learns nothing of what is not shared.
  *
  * Not here: what is published (observe/elsewhere.ts), which owners are named
  * (graph/rule/elsewhere-index.ts), the live GET before a deletion (issue/issue.ts).
@@ -176,20 +176,25 @@ export function goneElsewhereText({ elsewhere }: Rule, { annotations }: ObjectMe
 
 /** Why nothing of that cluster is sure now; empty where it is. */
 export function unsureOfElsewhere(facts: ClusterFacts, { name, elsewhere }: Rule): string {
+  if (elsewhere === null) return ''
+  const { cluster } = elsewhere
+  const because = unfollowedBecause(facts, cluster)
+  return because === '' ? '' : `rule ${name} asks for owners in cluster ${cluster}, ${because}`
+}
+
+/** Said of that cluster; empty where it is followed. */
+export function unfollowedBecause(facts: ClusterFacts, owner: ClusterId): string {
   const { state } = facts
-  if (elsewhere === null || state === undefined) return ''
-  const of = facts.elsewhereCluster(elsewhere.cluster)
-  const doubt = (because: string): string => {
-    return `rule ${name} asks for owners in cluster ${elsewhere.cluster}, ${because}`
-  }
-  if (of === undefined) return doubt('which was never followed')
-  if (of.state === 'cut-off') return doubt(`which is cut off: ${of.because}`)
-  if (of.epoch !== state.epoch) return doubt('which is not followed yet: a watcher has just begun')
+  if (state === undefined) return ''
+  const of = facts.elsewhereCluster(owner)
+  if (of === undefined) return 'which was never followed'
+  if (of.state === 'cut-off') return `which is cut off: ${of.because}`
+  if (of.epoch !== state.epoch) return 'which is not followed yet: a watcher has just begun'
   if (state.now - of.heardAt > ELSEWHERE_FRESH_MS) {
-    return doubt(`of which nothing was heard since ${timeText(of.heardAt)}`)
+    return `of which nothing was heard since ${timeText(of.heardAt)}`
   }
   if (of.position > facts.unreadableAt('')) return ''
-  return doubt('of which nothing was heard since a record was lost')
+  return 'of which nothing was heard since a record was lost'
 }
 
 /** What may change what is said of it: its owner, that one's cluster, its namespace. */

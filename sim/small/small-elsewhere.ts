@@ -1,7 +1,8 @@
 /**
  * One owner in a cluster, one object in another that names it, in every order: the owner is
  * deleted, orphans, leaves unwatched, its cluster is restored, cut off, forgotten or remembered,
- * consent ends, the watcher is succeeded; what the bridge publishes of that comes late, and commands are carried out late.
+ * consent ends, the watcher is succeeded; what the bridge publishes of that comes late, and
+ * commands are carried out late.
  *
  * What must stay true: the object is deleted only while its owner is gone by a deletion that was
  * watched in the epoch of its cluster as it is now, an hour ago at least, and while both sides

@@ -5,12 +5,15 @@
  * What must stay true: it reads committed state and changes nothing; an answer that may be
  * incomplete says so.
  */
+import { elsewhereOf } from '../../../../core/judge/elsewhere.ts'
+import { isMatch } from '../../../../core/judge/rule.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import type { History } from '../../../../core/model/record.ts'
+import { isReadFor, rulesOfKind } from '../../../../core/model/rule/rule.ts'
 import {
   type MarkSettings,
   managersOf,
@@ -243,6 +246,18 @@ function markedBy(node: Node | undefined, marks: MarkSettings): Why['managers'] 
   }))
 }
 
+/** As the rules that ask for such owners have it. */
+function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewhere'] {
+  const ofKind = node === undefined ? null : rulesOfKind(facts.rules, node.object)
+  if (node === undefined || ofKind === null || !isReadFor(node.object, ofKind)) return []
+  return ofKind.rules.flatMap((rule) => {
+    const status = elsewhereOf(facts, rule, node.object)
+    if (!isMatch(rule.match, node.object, facts.state?.now ?? 0)) return []
+    if (status === null || status.type === 'unnamed') return []
+    return [{ rule: rule.name, because: status.because }]
+  })
+}
+
 /** While the tree grows, the index catches up with the log. */
 async function dependentsOf(
   view: View,
@@ -305,7 +320,15 @@ function standingIn(
   marks: MarkSettings,
 ): Pick<
   Why,
-  'managers' | 'phase' | 'doubt' | 'verdict' | 'admission' | 'attempt' | 'obstacle' | 'asOwner'
+  | 'managers'
+  | 'elsewhere'
+  | 'phase'
+  | 'doubt'
+  | 'verdict'
+  | 'admission'
+  | 'attempt'
+  | 'obstacle'
+  | 'asOwner'
 > & {
   readonly node: Node | undefined
 } {
@@ -315,6 +338,7 @@ function standingIn(
   return {
     node,
     managers: markedBy(node, marks),
+    elsewhere: ownersElsewhere(view, node),
     phase: phaseOf(view, node),
     doubt: node?.doubt ?? null,
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
