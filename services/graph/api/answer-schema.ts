@@ -156,6 +156,10 @@ const CLUSTER_STATUS = record({
       }),
     ),
   ),
+  cutOff: say(
+    'Clusters of which rules import owners, and which are not followed from here; without those that an order forgets.',
+    listOf(record({ ownerCluster: CLUSTER, because: say('As a clause.', TEXT) })),
+  ),
   refused: say(
     'Objects that the cluster refuses to change; null while they are counted.',
     NUMBER_OR_NULL,

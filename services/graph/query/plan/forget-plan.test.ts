@@ -8,7 +8,13 @@ import { type TestContext, test } from 'node:test'
 import { checked } from '../../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../../testing/rig/graph-group.ts'
 import { eventsOf } from '../../../../testing/rig/task-rig.ts'
-import type { DirectiveResult, ForgetPlan, RuleExplanation, Why } from '../../api/answer-schema.ts'
+import type {
+  ClusterList,
+  DirectiveResult,
+  ForgetPlan,
+  RuleExplanation,
+  Why,
+} from '../../api/answer-schema.ts'
 
 interface Asker {
   tell(...lines: readonly string[]): Promise<void>
@@ -17,6 +23,8 @@ interface Asker {
   refusal(path: string): Promise<string>
   explain(query: string): Promise<RuleExplanation>
   why(query: string): Promise<Why>
+  /** Of each cluster, the clusters of owners that its status names. */
+  cutOff(): Promise<readonly (readonly string[])[]>
 }
 
 async function asker(t: TestContext): Promise<Asker> {
@@ -51,6 +59,11 @@ async function asker(t: TestContext): Promise<Asker> {
       (await json(`plan/forget-cluster?ownerCluster=north${query}`)) as ForgetPlan,
     explain: async (query) => (await json(`rules/far?${query}`)) as RuleExplanation,
     why: async (query) => (await json(`why?${query}`)) as Why,
+    async cutOff() {
+      const response = await get(`${urls[0]}/v1/clusters`)
+      const { clusters } = (await response.json()) as ClusterList
+      return clusters.map(({ status }) => (status?.cutOff ?? []).map(cutOffText))
+    },
     async order(body) {
       const url = `${urls[1]}/v1/directives`
       const headers = { 'content-type': 'application/json' }
@@ -68,6 +81,12 @@ async function asker(t: TestContext): Promise<Asker> {
   }
   await asked.tell(...STORY)
   return asked
+}
+
+type CutOff = NonNullable<ClusterList['clusters'][number]['status']>['cutOff'][number]
+
+function cutOffText({ ownerCluster, because }: CutOff): string {
+  return `${ownerCluster.id}, ${because}`
 }
 
 const NAMES = 'annotation:kinfold.io/owner=north/example.com/Widget/team-a'
@@ -111,6 +130,7 @@ test('the plan names what names owners there, in each cluster, and is refused wh
     `c: 4; far 2/1; a due, b; ${followed}`,
     `d: 1; far 1/1; a due; ${followed}`,
   ])
+  deepEqual(await asked.cutOff(), [[], []])
   await asked.tell(...CUT)
   const plan = await asked.plan()
   deepEqual(
@@ -160,6 +180,7 @@ test('an order is of the plan that was shown, of one cluster, and is taken back 
 
   const given = await asked.order({ ...OF_D, digest })
   match(given.text, /^No object there is due by an owner in it any more: all of them stay\./)
+  deepEqual(await asked.cutOff(), [['north, which is cut off: nothing is heard'], []])
   const { clusters } = await asked.plan()
   deepEqual(
     clusters.map(({ forgottenBy }) => forgottenBy?.why ?? null),
