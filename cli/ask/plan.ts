@@ -69,12 +69,14 @@ function addPlanForget(plan: Command): void {
     })
 }
 
-/** What a tool may delete with it: asked for where an object of that kind may manage anything. */
+/** What a tool, or a rule by `kinfold.io/owner`, may have deleted with it. */
 async function acrossOf(server: Server, plan: PlanDocument, at?: string): Promise<string> {
-  const { group, kind, namespace, name } = plan.root
-  if (!mayManage(group)) return ''
+  const { group, kind, namespace, name, uid } = plan.root
+  // No mark names an object of these kinds, and no owner in another cluster is without a namespace.
+  if (!mayManage(group) && namespace === '') return ''
   const { besidePlan } = await import('../print/across-text.ts')
-  const asked = { kind: `${kind}.${group}`, namespace, name, cluster: plan.cluster.id, at }
+  const word = group === '' ? kind : `${kind}.${group}`
+  const asked = { kind: word, namespace, name, uid, cluster: plan.cluster.id, at }
   const answer = await answerTo(server, '/v1/across', { ...asked, limit: '0' })
   const beside = besidePlan(answer)
   if (beside !== '') warnPartial(answer.partial)

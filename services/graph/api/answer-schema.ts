@@ -217,7 +217,7 @@ export type Tree = TypeOf<typeof TREE>
 
 export const ACROSS = document(
   'Across',
-  'What the marks of tools name as managed by an object, in all clusters. Nothing of it is an owner reference: its tool decides what is deleted with it.',
+  'What the marks of tools name as managed by an object, in all clusters, and what names it as its owner in another cluster. Nothing of it is an owner reference: its tool decides what is deleted with it, or a rule.',
   {
     ...FRESH,
     asked: record({ kind: TEXT, namespace: orNull(TEXT), name: TEXT }),

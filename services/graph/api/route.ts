@@ -136,7 +136,7 @@ const TABLE = [
     '/v1/across',
     'across',
     ACROSS,
-    "What tools' marks name as managed by an object, in all clusters",
+    "What tools' marks name as managed by an object, in all clusters, and what names it as its owner",
     [
       parameter(
         'kind',
@@ -146,6 +146,11 @@ const TABLE = [
       parameter('name', 'Name of the manager.', TEXT),
       parameter('namespace', 'Namespace of the manager; any without it.', TEXT),
       parameter('cluster', 'Name or id of the cluster of the manager; any without it.', TEXT),
+      parameter(
+        'uid',
+        'Of the manager, where it is known: of what `kinfold.io/owner` names, that one alone is meant. Marks of tools name no uid.',
+        TEXT,
+      ),
       limitParameter('Objects that are listed, 500 without it, at most 10,000.', 0),
       AT,
     ],

@@ -20,7 +20,8 @@ import { type Chance, seeded } from '../../../testing/seeded.ts'
 import { ROUTES } from '../api/route.ts'
 import { firstSince } from '../fold/retention.ts'
 import { createQuestions, type Questions } from '../questions.ts'
-import { type AcrossAsked, acrossIn } from './across/across-part.ts'
+import type { AcrossAsked } from './across/across-object.ts'
+import { acrossIn } from './across/across-part.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
@@ -77,7 +78,7 @@ async function objectsOf({ questions }: Asking, view: View): Promise<readonly Li
 /** Labels of these lives, as if Argo CD tracked by them. */
 const MARKS = { tools: ['argo'], argoInstanceLabel: 'tier' } as const
 const ACROSS: AcrossAsked = {
-  ...{ kind: 'Application', namespace: undefined, name: 'temp', limit: 1_000 },
+  ...{ kind: 'Application', namespace: undefined, name: 'temp', uid: undefined, limit: 1_000 },
   word: { names: ['application'], is: ({ kind }) => kind === 'Application' },
 }
 
