@@ -74,7 +74,7 @@ test('a cluster is forgotten by the digest of its plan, and remembered', async (
   const why = await kinfold('why', 'configmap/a', '-n', 'ns')
   match(
     why.stdout,
-    /^ {2}owner in another cluster, by rule far: it names an owner in cluster north, which local:\S+ had forgotten at \S+ \(dismantled\), and so it stays$/m,
+    /^ {2}owner Widget\/app -n team-a in cluster north, by rule far: it names an owner in cluster north, which local:\S+ had forgotten at \S+ \(dismantled\), and so it stays$/m,
   )
   const again = await kinfold(...order, '--digest', digest)
   equal(again.code, 3)

@@ -277,7 +277,20 @@ export const WHY = document(
     ),
     elsewhere: say(
       'What is known of the owner in another cluster that its annotation names, for each rule that asks for one; empty where none does.',
-      listOf(record({ rule: TEXT, because: TEXT })),
+      listOf(
+        record({
+          rule: TEXT,
+          owner: say(
+            'As the annotation names it; its cluster by its id alone to who may not see the whole graph.',
+            record({ cluster: CLUSTER, ...NAMED }),
+          ),
+          state: say(
+            '`refused`: not imported, or not exported to this cluster. `forgotten`: its cluster is, by an order.',
+            oneOf(['refused', 'forgotten', 'unknown', 'there', 'orphaned', 'deleted']),
+          ),
+          because: TEXT,
+        }),
+      ),
     ),
     verdict: orNull(
       record({

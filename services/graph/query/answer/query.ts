@@ -13,6 +13,7 @@ import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import type { History } from '../../../../core/model/record.ts'
+import { type OwnerElsewhereName, ownerNamedBy } from '../../../../core/model/rule/elsewhere.ts'
 import { isReadFor, rulesOfKind } from '../../../../core/model/rule/rule.ts'
 import {
   type MarkSettings,
@@ -23,7 +24,7 @@ import {
 } from '../../../../ports/record/manager-mark.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
-import { type AnswerOf, timeOf, type Unshaped } from '../../api/document.ts'
+import { type AnswerOf, type Row, timeOf, type Unshaped } from '../../api/document.ts'
 import type { Misnamed } from '../../api/part-schema.ts'
 import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
@@ -64,11 +65,20 @@ type AnsweredWhy = AnswerOf<WhyDocument>
 
 /** As it is found, for every user: which others have its name is said by question.ts. */
 export interface Why
-  extends Omit<AnsweredWhy, 'object' | 'history' | 'deletedBy' | 'asOwner' | 'others'> {
+  extends Omit<
+    AnsweredWhy,
+    'object' | 'history' | 'deletedBy' | 'asOwner' | 'others' | 'elsewhere'
+  > {
   readonly object: Named
   readonly deletedBy: readonly DeletedBy[]
   readonly asOwner: AsOwner | null
   readonly history: readonly History[]
+  readonly elsewhere: readonly OwnerElsewhere[]
+}
+
+/** As one rule has it; what the cluster is called is said by question.ts. */
+export type OwnerElsewhere = Omit<Row<AnsweredWhy['elsewhere']>, 'owner'> & {
+  readonly owner: OwnerElsewhereName
 }
 
 export interface OwnershipTree {
@@ -250,11 +260,12 @@ function markedBy(node: Node | undefined, marks: MarkSettings): Why['managers'] 
 function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewhere'] {
   const ofKind = node === undefined ? null : rulesOfKind(facts.rules, node.object)
   if (node === undefined || ofKind === null || !isReadFor(node.object, ofKind)) return []
+  const owner = ownerNamedBy(node.object.annotations)
   return ofKind.rules.flatMap((rule) => {
     const status = elsewhereOf(facts, rule, node.object)
     if (!isMatch(rule.match, node.object, facts.state?.now ?? 0)) return []
-    if (status === null || status.type === 'unnamed') return []
-    return [{ rule: rule.name, because: status.because }]
+    if (owner === null || status === null || status.type === 'unnamed') return []
+    return [{ rule: rule.name, owner, state: status.type, because: status.because }]
   })
 }
 
