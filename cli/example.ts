@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<
     ['tree pod/web-1-x -n shop --owners', 'its owners'],
     ['tree secret/login -n shop --uses', 'and who uses it'],
     ['tree application/shop --across', 'what Argo CD, Flux, Helm … mark as its own'],
+    ['tree configmap/region -n hub --across', 'what names it as its owner in another cluster'],
     ['tree deploy/web -n shop -o mermaid', 'a diagram'],
     ['tree deploy/web -n shop --live', 'with their status in the cluster'],
   ],
