@@ -2,7 +2,7 @@
  * Owners in a real kube-apiserver, and objects in another one that name them: what is deleted an
  * hour after its owner was, and what never is.
  *
- * What must stay true: the services are the real ones (testing/rig/far-clusters.ts).
+ * What must stay true: the services are the real ones (testing/far-clusters.ts).
  *
  * Not here: a cluster of owners that is gone for good (forget-cluster.cluster.test.ts).
  */
@@ -11,13 +11,8 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { type FarClusters, HOUR_MS, STEP_MS, startFarClusters } from '../../testing/far-clusters.ts'
 import { CONFIG_MAP, make, makeAll, pathOf, remove } from '../../testing/process/objects.ts'
-import {
-  type FarClusters,
-  HOUR_MS,
-  STEP_MS,
-  startFarClusters,
-} from '../../testing/rig/far-clusters.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver') ?? false
 const RULE = 'far'

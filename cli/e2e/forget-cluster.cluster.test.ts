@@ -2,20 +2,15 @@
  * A real cluster of owners that is gone for good, its API server and its watcher: what people see
  * of it, the order that forgets it, and the way back, by the command as they run it.
  *
- * What must stay true: the services are the real ones (testing/rig/far-clusters.ts). Nothing is
+ * What must stay true: the services are the real ones (testing/far-clusters.ts). Nothing is
  * deleted while that cluster is cut off, nor by the order.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { missingServers } from '../../testing/cluster/binaries.ts'
+import { type FarClusters, HOUR_MS, STEP_MS, startFarClusters } from '../../testing/far-clusters.ts'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import { type Made, remove } from '../../testing/process/objects.ts'
-import {
-  type FarClusters,
-  HOUR_MS,
-  STEP_MS,
-  startFarClusters,
-} from '../../testing/rig/far-clusters.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver') ?? false
 

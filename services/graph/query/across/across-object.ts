@@ -16,7 +16,7 @@ export interface AcrossAsked {
   /** Undefined: any. */
   readonly namespace: string | undefined
   readonly name: string
-  /** Of an owner that `kinfold.io/owner` names; undefined: not known. Marks of tools name no uid. */
+  /** Of an owner that `kinfold.io/owner` names; undefined: any. Marks of tools name no uid. */
   readonly uid: string | undefined
   /** Objects that are listed. */
   readonly limit: number

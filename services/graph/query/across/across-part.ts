@@ -6,7 +6,8 @@
  * left out, and not counted: neither an object, nor a manager, nor that a cluster has any. Numbers
  * of objects that are read, listed and followed are bounded, and `partial` says where one was met.
  *
- * Not here: owners that `kinfold.io/owner` names (far-part.ts), what follows from all processes' parts together (across-answer.ts).
+ * Not here: owners that `kinfold.io/owner` names (far-part.ts), what follows from all processes'
+ * parts together (across-answer.ts).
  */
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { type Node, nodePhase } from '../../../../core/model/node.ts'

@@ -3,8 +3,8 @@
  * `kinfold.io/owner`.
  *
  * What must stay true: an owner is the object of that cluster and that uid, and no other. To who
- * may not see all of it, the cluster of an owner is called by the id that the annotation has, unless
- * the owner is shown.
+ * may not see all of it, the cluster of an owner is called by the id that the annotation has,
+ * unless the owner is shown.
  *
  * Not here: what one process knows (far-part.ts).
  */
