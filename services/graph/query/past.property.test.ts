@@ -302,6 +302,7 @@ const NO_MOMENT: readonly (readonly [path: RegExp, why: string])[] = [
   [/^\/v1\/diff$/, 'both of its moments are arguments: record/diff.test.ts'],
   [/^\/v1\/plan\/held$/, 'an approval is given to what waits now'],
   [/^\/v1\/plan\/finalizer$/, 'an order is given to an object as it is now'],
+  [/^\/v1\/plan\/forget-cluster$/, 'an order is given to what names owners there now'],
   [/^\/v1\/clusters$/, 'it says how watchers, reapers and partitions are now'],
   [/^\/v1\/shadow$/, 'what differed is a list of cases with their times'],
   [/^\/v1\/(lineage|history)$/, 'a stream of the log, from a position on'],
