@@ -12,6 +12,7 @@ export type Add = (program: Command) => void
 export type Commands = Readonly<Record<string, () => Promise<Add>>>
 
 const directives = async (): Promise<Add> => (await import('./ask/directive.ts')).addDirectives
+const forget = async (): Promise<Add> => (await import('./order/forget.ts')).addForget
 
 export const CLIENT_COMMANDS: Commands = {
   status: async () => (await import('./ask/status.ts')).addStatus,
@@ -34,6 +35,8 @@ export const CLIENT_COMMANDS: Commands = {
   reject: directives,
   'close-breaker': directives,
   'confirm-clock': directives,
+  'forget-cluster': forget,
+  'remember-cluster': forget,
   lineage: async () => (await import('./ask/lineage.ts')).addLineage,
   shadow: async () => (await import('./ask/shadow.ts')).addShadow,
   audit: async () => (await import('./ask/horizon.ts')).addAuditQuestions,

@@ -177,12 +177,13 @@ suite('the script of', () => {
     const words = '"kinfold" "plan" ""'
     const script = `source <(kinfold completion bash); complete -p kinfold
       COMP_WORDS=(${words}); COMP_CWORD=2; _kinfold kinfold; printf '%s\\n' "\${COMPREPLY[@]}"`
-    deepEqual(inShell(t, 'bash', script), ['complete -F _kinfold kinfold', 'held', 'delete'])
+    const offered = ['held', 'forget-cluster', 'delete']
+    deepEqual(inShell(t, 'bash', script), ['complete -F _kinfold kinfold', ...offered])
   })
 
   test('fish offers what is offered', { skip: missing('fish') }, (t) => {
     const script = 'kinfold completion fish | source; complete -C "kinfold plan "'
-    deepEqual(inShell(t, 'fish', script), ['delete', 'held'])
+    deepEqual(inShell(t, 'fish', script), ['delete', 'forget-cluster', 'held'])
   })
 
   test('zsh is understood by it', { skip: missing('zsh') }, (t) => {

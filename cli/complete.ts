@@ -48,6 +48,7 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   diff: ['table', 'wide', 'name', 'json', 'yaml', 'jsonl'],
   cascade: ['table', 'json', 'yaml'],
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
+  'plan forget-cluster': ['table', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
   'finalizers list': ['table', 'json', 'yaml'],
@@ -206,6 +207,7 @@ async function argumentsOf(
   }
   if (given > 0 || argument === undefined) return NOTHING
   if (argument.name() === 'shell') return plain(SHELLS)
+  if (argument.name() === 'cluster') return plain((await watched(flags)).clusters)
   if (['dir', 'file'].includes(argument.name())) return FILES
   if (argument.name() === 'kind') return plain(await listedKinds(command, flags, word))
   return isObject ? await objectsOf(flags, word) : NOTHING

@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<
     ['tree pod/web-1-x -n shop --owners', 'its owners'],
     ['tree secret/login -n shop --uses', 'and who uses it'],
     ['tree application/shop --across', 'what Argo CD, Flux, Helm … mark as its own'],
+    ['tree configmap/region -n hub --across', 'what names it as its owner in another cluster'],
     ['tree deploy/web -n shop -o mermaid', 'a diagram'],
     ['tree deploy/web -n shop --live', 'with their status in the cluster'],
   ],
@@ -88,6 +89,13 @@ export const EXAMPLES: Readonly<
     ['delete job/import -n shop --yes', 'in a script'],
   ],
   'plan held': [['plan held --cluster north', 'what an approval would delete']],
+  'plan forget-cluster': [
+    ['plan forget-cluster old-hub', 'what names owners in a cluster that is gone for good'],
+  ],
+  'forget-cluster': [
+    ['forget-cluster old-hub --why "dismantled in May"', 'show, ask, order it: all of that stays'],
+  ],
+  'remember-cluster': [['remember-cluster old-hub --why "it is back"', 'the end of that order']],
   held: [
     ['held', 'what is not deleted yet, and why'],
     ['held --cluster north', 'in one cluster'],

@@ -93,6 +93,7 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
             : h(Owners, { why }),
       }),
       why.managers.length === 0 ? null : h(Managers, { managers: why.managers }),
+      why.elsewhere.length === 0 ? null : h(Elsewhere, { elsewhere: why.elsewhere }),
       h(Section, {
         title: 'Dependents',
         children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
@@ -207,6 +208,30 @@ function Managers({ managers }: Pick<Why, 'managers'>): ComponentChild {
           namespace ? ` in ${lineOf(namespace)} ` : ' ',
           h(Chips, { chips: [{ text: lineOf(toolName), tone: 'quiet' }] }),
           h('div', { class: 'quiet' }, `As the ${lineOf(mark)} says; it is no owner reference.`),
+        ),
+      ),
+    ),
+  })
+}
+
+function Elsewhere({ elsewhere }: Pick<Why, 'elsewhere'>): ComponentChild {
+  return h(Section, {
+    title: 'Owner in another cluster',
+    children: h(
+      'ul',
+      { class: 'owners' },
+      elsewhere.map(({ owner, rule, state, because }) =>
+        h(
+          'li',
+          null,
+          h(
+            'a',
+            { href: linkTo('object', { cluster: owner.cluster.scope, uid: owner.uid }) },
+            h('bdi', null, nameText(owner)),
+          ),
+          ` in ${lineOf(owner.namespace)}, cluster ${clusterText(owner.cluster)} `,
+          h(Chips, { chips: [{ text: state, tone: state === 'deleted' ? 'warm' : 'quiet' }] }),
+          h('div', { class: 'quiet' }, lineOf(`By rule ${rule}: ${because}`)),
         ),
       ),
     ),

@@ -76,6 +76,7 @@ import type {
   DefinitionSpan,
   ElsewhereFact,
   FollowedUse,
+  ForgottenCluster,
   FormerProtection,
   HeldNamespace,
   KeptRow,
@@ -948,6 +949,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ),
     rules: list(
       record<EnforcedRule>({ name: text, digest: text, who: text, why: text, at: number }),
+    ),
+    forgotten: list(
+      record<ForgottenCluster>({
+        cluster: text,
+        owner: text,
+        who: text,
+        why: text,
+        at: number,
+      }),
     ),
     resumedAt: offset,
   },

@@ -2,7 +2,8 @@
  * What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject,
  * close-breaker, confirm-clock.
  *
- * Not here: the order that removes a finalizer, which shows what that means before (finalizers.ts).
+ * Not here: the orders that show what they mean before: one that removes a finalizer
+ * (finalizers.ts), those about a cluster of owners (../order/forget.ts).
  */
 import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
@@ -112,6 +113,8 @@ const DONE: Readonly<Record<string, string>> = {
   'enforce-rule': 'Enforced',
   'suspend-rule': 'Suspended',
   'remove-finalizer': 'Ordered to remove',
+  'forget-cluster': 'Forgot',
+  'remember-cluster': 'Remembered',
   'confirm-clock': 'Confirmed',
 }
 

@@ -10,7 +10,7 @@ import { type StyleOf, table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { countOf, objectName, unlistedText } from '../print/word.ts'
 import type { ObjectFlags, Server } from '../reach/client.ts'
-import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
+import { answerTo, warnPartial, withMoment, withObject, withServer } from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 import { addPlanHeld } from './held.ts'
 
@@ -30,6 +30,7 @@ interface PlanFlags extends ObjectFlags {
 export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
   addPlanHeld(plan)
+  addPlanForget(plan)
   withMoment(withObject(plan.command('delete')))
     .description(
       'what would be deleted with an object, what would be kept, and what would block it',
@@ -53,12 +54,29 @@ export function addPlan(program: Command): void {
     })
 }
 
-/** What a tool may delete with it: asked for where an object of that kind may manage anything. */
+function addPlanForget(plan: Command): void {
+  withServer(plan.command('forget-cluster'))
+    .description(
+      'what names owners in a cluster that is gone for good, and what forgetting it means',
+    )
+    .argument('<cluster>', 'name or id of the one that is gone')
+    .option('--cluster <c>', 'only for objects of this cluster: name or id')
+    .option('--limit <n>', 'objects of each cluster that are listed; all are counted', '100')
+    .option('-o, --output <format>', 'table, json, yaml', 'table')
+    .action(async (owner: string, flags: ObjectFlags & { limit: string; output: string }) => {
+      const { showForgetPlan } = await import('../order/forget.ts')
+      await showForgetPlan(owner, flags)
+    })
+}
+
+/** What a tool, or a rule by `kinfold.io/owner`, may have deleted with it. */
 async function acrossOf(server: Server, plan: PlanDocument, at?: string): Promise<string> {
-  const { group, kind, namespace, name } = plan.root
-  if (!mayManage(group)) return ''
+  const { group, kind, namespace, name, uid } = plan.root
+  // No mark names an object of these kinds, and no owner in another cluster is without a namespace.
+  if (!mayManage(group) && namespace === '') return ''
   const { besidePlan } = await import('../print/across-text.ts')
-  const asked = { kind: `${kind}.${group}`, namespace, name, cluster: plan.cluster.id, at }
+  const word = group === '' ? kind : `${kind}.${group}`
+  const asked = { kind: word, namespace, name, uid, cluster: plan.cluster.id, at }
   const answer = await answerTo(server, '/v1/across', { ...asked, limit: '0' })
   const beside = besidePlan(answer)
   if (beside !== '') warnPartial(answer.partial)

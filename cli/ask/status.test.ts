@@ -27,6 +27,7 @@ const well: NonNullable<Read['list']['clusters'][number]['status']> = {
   ...{ lagEntries: 0, isPaused: false, pauses: [], openBreakers: 0, held: none, refused: 0 },
   overdue: { objects: 0, since: null, example: null },
   rules: null,
+  cutOff: [],
 }
 const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
@@ -49,6 +50,17 @@ test('where all is well nothing needs a person', () => {
 north     enforce   guarded   52/52   4s ago   0     0      0         0          in force   fine
 Nothing needs a person.
 `,
+  )
+})
+
+test('a cluster of owners that is not followed is named, with what ends it for good', () => {
+  const hub = { name: 'hub', id: 'u', scope: 'hub' }
+  const cutOff = [{ ownerCluster: hub, because: 'which is cut off: its watcher has no contact' }]
+  const answer = statusOf(readOf({ ...well, cutOff }))
+  deepEqual(answer.needs, [])
+  match(
+    render(answer, 'table'),
+    /^Rules of north wait for owners in cluster hub, which is cut off: its watcher has no contact \(should it be gone for good: kinfold plan forget-cluster hub\)$/m,
   )
 })
 

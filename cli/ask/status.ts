@@ -266,6 +266,7 @@ function text({ clusters: all, needs, warnings, unseen }: Status, isAll: boolean
       : [`${paint('Needs a person:', 'yellow')}\n`, ...lines.map((line) => `${line}\n`)]),
     moreText(needs.length - lines.length, 'need'),
     ...clusters.map(rulesText),
+    ...clusters.flatMap(cutOffText),
     ...warnings.map((warning) => `${lineOf(warning)}\n`),
     ...unseen.map((each) => `Not watched in ${lineOf(each)}\n`),
   ].join('')
@@ -285,6 +286,15 @@ function rulesText({ cluster, status }: ClusterRow): string {
   ].join(', ')
   const objects = due === null ? '' : `; ${countOf(due, 'object')} due`
   return `Rules of ${lineOf(labelOf(cluster))}: ${counts}${objects} (kinfold rules list)\n`
+}
+
+/** It ends by itself, unless that cluster is gone for good. */
+function cutOffText({ cluster, status }: ClusterRow): readonly string[] {
+  return (status?.cutOff ?? []).map(({ ownerCluster, because }) => {
+    const what = `Rules of ${labelOf(cluster)} wait for owners in cluster ${labelOf(ownerCluster)}`
+    const command = `kinfold plan forget-cluster ${shellWord(ownerCluster.scope)}`
+    return `${lineOf(`${what}, ${because} (should it be gone for good: ${command})`)}\n`
+  })
 }
 
 function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {

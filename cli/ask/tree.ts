@@ -40,7 +40,7 @@ export function addTree(program: Command): void {
     .option('--owners', 'upwards: its owners, and theirs')
     .option(
       '--across',
-      'what tools mark as managed by it (Argo CD, Flux, Helm, …), in all clusters',
+      'what tools mark as managed by it (Argo CD, Flux, Helm, …), and what names it as its owner, in all clusters',
     )
     .option('--limit <n>', `objects that --across lists, ${LISTED} without it; all are counted`)
     .option('--uses', 'and which objects use it, and which it uses (takes a rule with unused)')

@@ -1,20 +1,25 @@
 /** The state of an object and its history, as people read it. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../../core/model/record.ts'
 import { documentOf } from '../../services/graph/api/document.ts'
 import type { Why } from '../../services/graph/query/answer/query.ts'
+import type { Why as WhyDocument } from '../answer.ts'
 import { tell } from '../print/why-text.ts'
+
+/** As it is shown. */
+type Shown = Omit<Why, 'elsewhere'> & Pick<WhyDocument, 'elsewhere'>
 
 const AT = Date.UTC(2026, 10, 26, 10, 25, 18)
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u', cluster: 'c-1' }
 
-const why: Why = {
+const why: Shown = {
   object: { ...pod, at: AT },
   phase: 'observed',
   doubt: null,
   managers: [],
+  elsewhere: [],
   references: [
     {
       ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },
@@ -42,10 +47,14 @@ const why: Why = {
   history: [],
 }
 
-function told(part: Partial<Why>): string {
-  return tell(
-    documentOf('Why', { answer: { ...why, ...part }, partial: '', cluster, others: [], asOf: [] }),
-  )
+function shown(part: Partial<Shown>): WhyDocument {
+  const answer = { ...why, ...part }
+  const document = documentOf('Why', { answer, partial: '', cluster, others: [], asOf: [] })
+  return document
+}
+
+function told(part: Partial<Shown>): string {
+  return tell(shown(part))
 }
 
 test('why says beside its first sentence that another of the name was deleted elsewhere', () => {
@@ -182,7 +191,7 @@ test('what was deleted says first who did it, how long ago, and why (C3)', () =>
     ...{ root: web, isInferred: true, isRootKnown: true, unseenSince: null },
   } as const
   const about = { partial: '', cluster, others: [], asOf: [] }
-  const lines = (part: Partial<Why>): readonly string[] => {
+  const lines = (part: Partial<Shown>): readonly string[] => {
     const answer = { ...why, ...GONE, deletion, ...part }
     const now = AT + 12 * 60_000
     return tell(documentOf('Why', { answer, ...about }), undefined, now).split('\n')
@@ -213,5 +222,27 @@ test('names and clients are text, whatever they are', () => {
   equal(
     line,
     'Deleted by "x, by uid.\\nDeleted by root\\u202e\\u001b[2J" (\\u0007kinfold/1), by uid, 2026-11-26T10:25:18Z.',
+  )
+})
+
+test('why names an owner in another cluster, and who deleted it where that is known', () => {
+  const owner = {
+    cluster: { name: 'hub', id: 'h', scope: 'hub' },
+    ...{ group: '', kind: 'ConfigMap', namespace: 'team', name: 'web', uid: 'o' },
+  }
+  const because = 'that owner was deleted (known since 2026-11-26T10:25:00Z)'
+  const elsewhere = [{ rule: 'far', owner, state: 'deleted', because } as const]
+  const line = `  owner ConfigMap/web -n team in cluster hub, by rule far: ${because}\n`
+  ok(told({ elsewhere }).includes(`${line}Verdict`))
+  const deletion = {
+    by: 'others' as const,
+    ...{ deletedBy: null, unproven: null, root: null, rootDeletedBy: null },
+    ...{ isInferred: false, isRootKnown: true, unseenSince: null, evidence: null, text: '' },
+    command: null,
+  } as const
+  const owners = new Map([['o', shown({ phase: null, deletion })]])
+  match(
+    tell(shown({ elsewhere }), undefined, AT, owners),
+    /\n {4}there: Deleted .+; no audit log says by whom\.\n/,
   )
 })

@@ -1,7 +1,9 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
+import { ExitError } from '../../runtime/lifecycle.ts'
+import type { Why } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
-import type { ObjectFlags } from '../reach/client.ts'
+import type { ObjectFlags, Server } from '../reach/client.ts'
 import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 
@@ -22,6 +24,29 @@ export function addWhy(program: Command): void {
       const moment = past?.momentText(answer.asOf)
       if (output !== 'text') return void process.stdout.write(structured(answer, output))
       const { tell } = await import('../print/why-text.ts')
-      process.stdout.write(tell(answer, moment))
+      const owners = await deletedOwners(server, answer, at)
+      process.stdout.write(tell(answer, moment, Date.now(), owners))
     })
+}
+
+/** Of owners in other clusters: who deleted them, where that is known here. */
+async function deletedOwners(
+  server: Server,
+  { elsewhere }: Why,
+  at: string | undefined,
+): Promise<ReadonlyMap<string, Why>> {
+  const deleted = elsewhere.filter(({ state }) => state === 'deleted')
+  const owners = new Map(deleted.map(({ owner }) => [owner.uid, owner]))
+  const found = new Map<string, Why>()
+  // A position is one of the partition of this object.
+  if (at?.startsWith('pos:')) return found
+  for (const [uid, { cluster }] of owners) {
+    try {
+      found.set(uid, await answerTo(server, '/v1/why', { uid, cluster: cluster.scope, at }))
+    } catch (error) {
+      // It may be watched into another log, or hidden: this answer is whole without it.
+      if (!(error instanceof ExitError)) throw error
+    }
+  }
+  return found
 }

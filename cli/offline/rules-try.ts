@@ -8,6 +8,7 @@
  * Not here: asking the rule (services/graph/audit/rule-trial.ts).
  */
 import type { Command } from 'commander'
+import { durationText } from '../../core/judge/rule.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { stopSignal } from '../../runtime/lifecycle.ts'
@@ -104,13 +105,13 @@ function progress(events: number, atMs: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${events} events, at ${time(atMs)} `)
 }
 
-type Sums = Pick<TrialResult, 'events' | 'selected' | 'unread' | 'due' | 'missed'>
+type Sums = Pick<TrialResult, 'events' | 'selected' | 'unread' | 'due' | 'held' | 'missed'>
 
 function sumsOf(results: readonly TrialResult[]): Sums {
   const sum = (key: keyof Sums): number => results.reduce((all, each) => all + each[key], 0)
   return {
     ...{ events: sum('events'), selected: sum('selected'), unread: sum('unread') },
-    ...{ due: sum('due'), missed: sum('missed') },
+    ...{ due: sum('due'), held: sum('held'), missed: sum('missed') },
   }
 }
 
@@ -122,7 +123,7 @@ function casesOf(results: readonly TrialResult[]): readonly TrialCase[] {
 
 function textOf(results: readonly TrialResult[], rule: Rule, since: string): string {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
-  const { events, selected, unread, due, missed } = sumsOf(results)
+  const { events, selected, unread, due, held, missed } = sumsOf(results)
   const did = rule.annotate === null ? 'deleted' : 'annotated'
   const parts = [
     `rule ${rule.name}, ${countOf(events, 'event')} since ${since}: it selects ${countOf(selected, 'object')} and would have ${did} ${due}\n`,
@@ -130,6 +131,11 @@ function textOf(results: readonly TrialResult[], rule: Rule, since: string): str
   if (unread > 0) {
     parts.push(
       `${countOf(unread, 'object')} of its kinds ${unread === 1 ? 'was' : 'were'} not read with what it reads, so nothing is known of ${unread === 1 ? 'it' : 'them'}: let the rule run in dry run for a while\n`,
+    )
+  }
+  if (held > 0) {
+    parts.push(
+      `${countOf(held, 'object')} more ${held === 1 ? 'is' : 'are'} held: their owners in another cluster were deleted, and ${durationText(rule.forMs)} is not over since, or that cluster is not followed\n`,
     )
   }
   if (due > 0) {

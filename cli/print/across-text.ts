@@ -1,12 +1,12 @@
 /**
  * What `kinfold tree --across` prints, and what `plan delete` says of the same below its own: what
- * tools' marks name as managed, by cluster.
+ * tools' marks name as managed, by cluster, and what names it as its owner by `kinfold.io/owner`.
  *
  * What must stay true: it says that these are marks and no owner references, and that the tool
- * decides.
+ * decides, or a rule.
  */
 import { shellWord } from '../../core/model/text.ts'
-import { labelOf, phaseText } from '../../services/graph/api/word.ts'
+import { FAR_TOOL, labelOf, marksText, phaseText } from '../../services/graph/api/word.ts'
 import type { Across as AcrossDocument, AcrossPartDocument as Part } from '../answer.ts'
 import { structured } from './output.ts'
 import { paint, styleOfPhase } from './paint.ts'
@@ -16,8 +16,6 @@ import { countOf, objectName } from './word.ts'
 
 export const ACROSS_OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml'] as const
 export type AcrossOutput = (typeof ACROSS_OUTPUTS)[number]
-
-const MARKS = 'Seen by marks, not by owner references: Kinfold deletes nothing by them.'
 
 export function acrossText(answer: AcrossDocument, output: AcrossOutput): string {
   switch (output) {
@@ -39,7 +37,7 @@ function below({ text, parts }: AcrossDocument): string {
   const more = parts.reduce((sum, { marked, objects }) => sum + marked - objects.length, 0)
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
   const left = more > 0 ? `${countOf(more, 'object')} not listed (raise --limit).\n` : ''
-  return `${left}${lineOf(sentence)} ${MARKS}\n`
+  return `${left}${lineOf(sentence)} ${marksText(parts)}\n`
 }
 
 function lines({ asked, managers, parts }: AcrossDocument): readonly string[] {
@@ -81,7 +79,9 @@ function linesOfPart(part: Part, said: string | undefined): readonly string[] {
 function partText(part: Part, said: string | undefined): string {
   const { marked, dependents, manager, managers, because } = part
   const owned = dependents === 0 ? '' : ` and ${countOf(dependents, 'dependent')}`
-  const of = `by the mark of ${manager.toolName}${ofWhich({ manager, managers })}`
+  const mark =
+    manager.tool === FAR_TOOL ? 'by kinfold.io/owner' : `by the mark of ${manager.toolName}`
+  const of = `${mark}${ofWhich({ manager, managers })}`
   const why = because === said ? '' : `; ${because}`
   return `${countOf(marked, 'object')}${owned}, ${of}${why}`
 }
@@ -103,15 +103,18 @@ function rows({ parts }: AcrossDocument): string {
 }
 
 /** Below a plan; empty where nothing is marked. */
-export function besidePlan({ text, parts, managers }: AcrossDocument): string {
+export function besidePlan(answer: AcrossDocument): string {
+  const { text, parts, managers } = answer
   const [manager] = managers
   if (parts.length === 0 || manager === undefined) return ''
-  const { group, kind, name, namespace, cluster } = manager
-  const word = shellWord(`${kind}.${group}/${name}`)
+  const { group, kind, name, namespace, cluster, tool } = manager
+  const isFar = tool === FAR_TOOL
+  const word = shellWord(group === '' ? `${kind}/${name}` : `${kind}.${group}/${name}`)
   const at = namespace === '' ? '' : ` -n ${shellWord(namespace)}`
+  const seen = isFar ? 'annotations' : 'marks'
   return [
-    `\nBeside that, seen by marks and not by owner references: ${text}.`,
-    `${manager.because.charAt(0).toUpperCase()}${manager.because.slice(1)}.`,
+    `\nBeside that, seen by ${seen} and not by owner references: ${text}.`,
+    ...(isFar ? [] : [`${manager.because.charAt(0).toUpperCase()}${manager.because.slice(1)}.`]),
     ...parts.map((part) => `  ${labelOf(part.cluster)}: ${partText(part, manager.because)}`),
     `"kinfold tree --across ${word}${at} --cluster ${shellWord(cluster.scope)}" lists them.`,
   ]

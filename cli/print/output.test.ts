@@ -35,6 +35,7 @@ const why: Why = {
   object: { ...pod, cluster: 'c-1', at: AT },
   phase: null,
   managers: [],
+  elsewhere: [],
   references: [],
   verdict: null,
   ...{ admission: null, doubt: null },

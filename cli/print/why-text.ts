@@ -15,10 +15,15 @@ import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { attemptText, stateText } from './word.ts'
 
-/** `moment`: of the past, in words. */
-export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
+/** `moment`: of the past, in words. `owners`: by uid, what is known of owners in other clusters. */
+export function tell(
+  why: WhyDocument,
+  moment?: string,
+  now: number = Date.now(),
+  owners: ReadonlyMap<string, WhyDocument> = new Map(),
+): string {
   const { cluster, others, object, verdict, admission, attempt, obstacle, references } = why
-  const { deletion, orphaned, deletedBy, history, managers } = why
+  const { deletion, orphaned, deletedBy, history, managers, elsewhere } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
@@ -34,6 +39,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
   }
   out.push(...managers.map(managedText))
+  out.push(...elsewhere.flatMap((each) => elsewhereText(each, owners.get(each.owner.uid), now)))
   if (verdict !== null) {
     const evidence =
       verdict.evidence === null
@@ -53,6 +59,21 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
   if (obstacle !== null) out.push(obstacleText(obstacle, [verdict?.because, admission?.because]))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+/** `known`: that owner, where its cluster is watched into this log. */
+function elsewhereText(
+  { rule, because, owner }: WhyDocument['elsewhere'][number],
+  known: WhyDocument | undefined,
+  now: number,
+): readonly string[] {
+  const { cluster, kind, namespace, name } = owner
+  const what = `${kind}/${name} -n ${namespace} in cluster ${labelOf(cluster)}`
+  const said = known?.deletion == null ? [] : [deletedSentence(endOf(known), known.deletion, now)]
+  return [
+    `  owner ${what}, by rule ${rule}: ${because}`,
+    ...said.map((sentence) => `    there: ${sentence}`),
+  ]
 }
 
 /** A mark is no owner reference. */

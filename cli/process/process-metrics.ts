@@ -167,6 +167,18 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   )
   observeGauge(
     meter,
+    'kinfold_elsewhere_followed',
+    'Of each cluster of which rules import owners: 1 while it is followed; otherwise nothing is deleted by these rules.',
+    () =>
+      watchers.flatMap((watcher) => {
+        const { name: cluster, elsewhere } = watcher.status()
+        return elsewhere.map(({ cluster: owner_cluster, cutOffBecause }) => {
+          return { value: cutOffBecause === '' ? 1 : 0, labels: { cluster, owner_cluster } }
+        })
+      }),
+  )
+  observeGauge(
+    meter,
     'leader_election_master_status',
     '1 while this process holds the Lease to watch the cluster, 0 while it waits for it.',
     () =>

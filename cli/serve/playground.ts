@@ -275,7 +275,9 @@ function welcome(
     `${kinfold} rules plan ${RULE_NAME} --cluster north${asked}`,
     `${kinfold} rules enforce ${RULE_NAME} --why 'seen its plan' --yes${asked}`,
     `${kinfold} rules explain ${EDGE.rule} cm/${EDGE.dependent} -n ${EDGE.namespace} --cluster south${asked}`,
+    `${kinfold} plan delete cm/${EDGE.owner} -n ${EDGE.namespace} --cluster north${asked}`,
     `kubectl ${into} -n ${EDGE.namespace} delete configmap ${EDGE.owner}`,
+    `${kinfold} why cm/${EDGE.dependent} -n ${EDGE.namespace} --cluster south${asked}`,
     ...(archive.settings === undefined
       ? []
       : [

@@ -1,5 +1,6 @@
 /**
- * Directives that users give while Kinfold runs: pause, resume, approve, protect, enforce a rule.
+ * Directives that users give while Kinfold runs: pause, resume, approve, protect, enforce a rule,
+ * forget a cluster.
  *
  * What must stay true: a directive changes which commands may be carried out, never the recorded
  * state of a cluster. A directive that holds objects ends only by another directive, and then every
@@ -9,20 +10,24 @@
  * that removes a finalizer (issue/finalizer-removal.ts), how reapers apply it immediately
  * (services/reaper/control.ts).
  */
-import { judgeAll } from '../graph/agenda.ts'
+import { judgeAll, judgeWaiters } from '../graph/agenda.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
+import { elsewhereClusterWait } from '../graph/rule/elsewhere-index.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
+import type { ClusterId } from '../model/object.ts'
 import { reportsBecause } from '../model/rule/report.ts'
 import { digestOf } from '../model/rule/rule.ts'
-import type { Directives, ProtectedSubject } from '../model/state.ts'
+import type { Directives, ForgottenCluster, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
 
 /** All are checked with each verdict that deletes. */
 export const MOST_PROTECTED = 200
+/** All are read with each verdict by a rule about owners elsewhere. */
+export const MOST_FORGOTTEN = 200
 
 export function directive(step: Step, event: Directive): void {
   switch (event.verb) {
@@ -45,6 +50,10 @@ export function directive(step: Step, event: Directive): void {
       return enforceRule(step, event)
     case 'suspend-rule':
       return suspendRule(step, event)
+    case 'forget-cluster':
+      return forgetCluster(step, event)
+    case 'remember-cluster':
+      return rememberCluster(step, event)
     case 'confirm-clock':
       // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
       return
@@ -112,6 +121,42 @@ function suspendRule(step: Step, { subject }: Directive): void {
 
 function otherRules(step: Step, subject: string): Directives['rules'] {
   return step.graph.directives.rules.filter(({ name }) => name !== subject)
+}
+
+/**
+ * Of one cluster's objects none is due any more by an owner in the other one, whatever is heard of
+ * that later: whether it is there can never be asked again.
+ */
+function forgetCluster(step: Step, event: Directive): void {
+  const { cluster, subject: owner, who, why } = event
+  const isOfTwo = cluster !== '' && owner !== '' && cluster !== owner
+  if (!isOfTwo) return drop(step, 'it names no two clusters')
+  const { forgotten } = step.graph.directives
+  const others = otherForgotten(step, event)
+  if (others.length < forgotten.length) return drop(step, 'it was forgotten already')
+  if (others.length >= MOST_FORGOTTEN) return drop(step, 'too many clusters are forgotten')
+  change(step, { forgotten: [...others, { cluster, owner, who, why, at: step.at.timestamp }] })
+  judgeNaming(step, owner)
+}
+
+/** What is due by an owner there is due since now, so its hold begins anew. */
+function rememberCluster(step: Step, event: Directive): void {
+  const forgotten = otherForgotten(step, event)
+  if (forgotten.length === step.graph.directives.forgotten.length) {
+    return drop(step, 'it was not forgotten')
+  }
+  change(step, { forgotten })
+  judgeNaming(step, event.subject)
+}
+
+function judgeNaming(step: Step, owner: ClusterId): void {
+  if (step.graph.keeping !== undefined) judgeWaiters(step, elsewhereClusterWait(owner))
+}
+
+function otherForgotten(step: Step, { cluster, subject }: Directive): Directives['forgotten'] {
+  const isAbout = (each: ForgottenCluster): boolean =>
+    each.cluster === cluster && each.owner === subject
+  return step.graph.directives.forgotten.filter((each) => !isAbout(each))
 }
 
 /** Without protections that have expired. */

@@ -96,6 +96,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('beat 60', 'beat 170', 'beat 190', 'beat 4000') },
   { weight: 2, arbitrary: fc.constantFrom('follow north', 'unfollow north', 'follow west') },
   { weight: 1, arbitrary: fc.constantFrom('follow north 2', 'follow north 3', 'follow north 1') },
+  { weight: 1, arbitrary: fc.constantFrom('forget-cluster north', 'remember-cluster north') },
   { weight: 1, arbitrary: fc.constantFrom('relist cm', 'open cm', 'finish', 'restart') },
   { weight: 1, arbitrary: fc.constantFrom('unreadable c', 'LOST', 'RULE', 'LESS', 'put rs/web') },
 )

@@ -58,6 +58,7 @@ const NO_DIRECTIVES: Directives = {
   pauses: [],
   protections: [],
   rules: [],
+  forgotten: [],
   resumedAt: 0n,
 }
 

@@ -291,7 +291,11 @@ export function userKey(cluster: ClusterId, at: Coordinates, user: Uid): string 
 
 /** An owner in another cluster that objects name. */
 export function elsewhereKey(cluster: ClusterId, owner: ClusterId, uid: Uid): string {
-  return `elsewhere/${clusterPart('', cluster)}/${part(owner)}/${part(uid)}`
+  return elsewherePrefix(cluster, owner) + part(uid)
+}
+
+export function elsewherePrefix(cluster: ClusterId, owner: ClusterId): string {
+  return `elsewhere/${clusterPart('', cluster)}/${part(owner)}/`
 }
 
 /** The cluster of such owners. */

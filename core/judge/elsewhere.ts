@@ -4,9 +4,9 @@
  *
  * What must stay true: unknown is never absent. An owner is gone only by a deletion that a live
  * watch observed, in the epoch of its cluster that is followed now; and nothing is deleted while
- * that cluster is not. Consent is asked before any fact, and an owner of which nothing is known is
- * said to be as one under another name: who writes annotations learns nothing of what is not
- * shared.
+ * that cluster is not. Of a cluster that an order forgets none is gone. Consent is asked before any
+ * fact, and an owner of which nothing is known is said to be as one under another name: who writes
+ * annotations learns nothing of what is not shared.
  *
  * Not here: what is published (observe/elsewhere.ts), which owners are named
  * (graph/rule/elsewhere-index.ts), the live GET before a deletion (issue/issue.ts).
@@ -14,7 +14,7 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import { elsewhereClusterWait, elsewhereWait, namersWait } from '../graph/rule/elsewhere-index.ts'
 import { ELSEWHERE_FRESH_MS, MOST_NAMERS } from '../model/constant.ts'
-import type { GroupKind, ObjectMeta } from '../model/object.ts'
+import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
 import {
   OWNER_ANNOTATION,
@@ -23,7 +23,7 @@ import {
   type RuleElsewhere,
 } from '../model/rule/elsewhere.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import type { ElsewhereFact } from '../model/state.ts'
+import type { ElsewhereFact, ForgottenCluster } from '../model/state.ts'
 import { timeText } from '../model/text.ts'
 import { isLike } from './like.ts'
 import { textOf } from './term.ts'
@@ -31,13 +31,16 @@ import { textOf } from './term.ts'
 /**
  * - `unnamed`: the object names none, or has owners here, which come first.
  * - `refused`: one that is not imported, or not exported to this cluster.
+ * - `forgotten`: one in a cluster that an order forgets.
  * - `unknown`: whether it is there.
  * - `there`, `orphaned`: it is; it was deleted, and the object was to stay.
  * - `deleted`: since that log time.
  */
 export type ElsewhereStatus =
-  | { readonly type: 'unnamed' | 'refused' | 'unknown' | 'there' | 'orphaned'; because: string }
+  | { readonly type: NotGone; readonly because: string }
   | DeletedElsewhere
+
+type NotGone = 'unnamed' | 'refused' | 'forgotten' | 'unknown' | 'there' | 'orphaned'
 
 export interface DeletedElsewhere {
   readonly type: 'deleted'
@@ -60,8 +63,22 @@ export function elsewhereOf(
   if (owner === null || unnamed !== '') return { type: 'unnamed', because: unnamed }
   const refused = refusedBecause(elsewhere, owner, facts.cluster)
   if (refused !== '') return { type: 'refused', because: refused }
+  const forgotten = forgottenOf(facts, owner.cluster)
+  if (forgotten !== undefined) return { type: 'forgotten', because: forgottenText(forgotten) }
   if (facts.elsewhereNamers(object.namespace)?.isOver === true) return overOf(object)
   return statusOf(facts, owner)
+}
+
+/** The order that forgets that cluster. */
+export function forgottenOf(
+  { cluster, directives }: ClusterFacts,
+  owner: ClusterId,
+): ForgottenCluster | undefined {
+  return directives.forgotten.find((each) => each.cluster === cluster && each.owner === owner)
+}
+
+function forgottenText({ owner, who, why, at }: ForgottenCluster): string {
+  return `it names an owner in cluster ${owner}, which ${who} had forgotten at ${timeText(at)} (${why}), and so it stays`
 }
 
 function unnamedBecause({ annotations }: ObjectMeta): string {
@@ -159,20 +176,25 @@ export function goneElsewhereText({ elsewhere }: Rule, { annotations }: ObjectMe
 
 /** Why nothing of that cluster is sure now; empty where it is. */
 export function unsureOfElsewhere(facts: ClusterFacts, { name, elsewhere }: Rule): string {
+  if (elsewhere === null) return ''
+  const { cluster } = elsewhere
+  const because = unfollowedBecause(facts, cluster)
+  return because === '' ? '' : `rule ${name} asks for owners in cluster ${cluster}, ${because}`
+}
+
+/** Said of that cluster; empty where it is followed. */
+export function unfollowedBecause(facts: ClusterFacts, owner: ClusterId): string {
   const { state } = facts
-  if (elsewhere === null || state === undefined) return ''
-  const of = facts.elsewhereCluster(elsewhere.cluster)
-  const doubt = (because: string): string => {
-    return `rule ${name} asks for owners in cluster ${elsewhere.cluster}, ${because}`
-  }
-  if (of === undefined) return doubt('which was never followed')
-  if (of.state === 'cut-off') return doubt(`which is cut off: ${of.because}`)
-  if (of.epoch !== state.epoch) return doubt('which is not followed yet: a watcher has just begun')
+  if (state === undefined) return ''
+  const of = facts.elsewhereCluster(owner)
+  if (of === undefined) return 'which was never followed'
+  if (of.state === 'cut-off') return `which is cut off: ${of.because}`
+  if (of.epoch !== state.epoch) return 'which is not followed yet: a watcher has just begun'
   if (state.now - of.heardAt > ELSEWHERE_FRESH_MS) {
-    return doubt(`of which nothing was heard since ${timeText(of.heardAt)}`)
+    return `of which nothing was heard since ${timeText(of.heardAt)}`
   }
   if (of.position > facts.unreadableAt('')) return ''
-  return doubt('of which nothing was heard since a record was lost')
+  return 'of which nothing was heard since a record was lost'
 }
 
 /** What may change what is said of it: its owner, that one's cluster, its namespace. */

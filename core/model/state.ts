@@ -256,6 +256,8 @@ export interface Directives {
   readonly protections: readonly ProtectedSubject[]
   /** The rules that orders enforce. */
   readonly rules: readonly EnforcedRule[]
+  /** Clusters whose owners no longer count. */
+  readonly forgotten: readonly ForgottenCluster[]
   /** When a pause or an open breaker last ended, in any cluster. */
   readonly resumedAt: bigint
 }
@@ -279,6 +281,17 @@ export interface ProtectedSubject {
    * set.
    */
   readonly liftedAt: number | null
+}
+
+export interface ForgottenCluster {
+  /** Of the objects that name owners there. */
+  readonly cluster: ClusterId
+  /** The one that is forgotten. */
+  readonly owner: ClusterId
+  readonly who: string
+  readonly why: string
+  /** Append time. */
+  readonly at: number
 }
 
 /**

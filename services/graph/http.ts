@@ -29,6 +29,7 @@ import { addAcross } from './query/ask/across-question.ts'
 import { addClusterList } from './query/ask/cluster-list.ts'
 import { addDependents } from './query/ask/dependent-question.ts'
 import { addFinalizers } from './query/ask/finalizer-question.ts'
+import { addForgetPlan } from './query/ask/forget-question.ts'
 import { addKubernetes } from './query/ask/kubernetes-question.ts'
 import { addObjectList } from './query/ask/list-question.ts'
 import type { QuestionParts } from './query/ask/question.ts'
@@ -68,6 +69,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addRules(server, parts)
   addObjectList(server, parts)
   addFinalizers(server, parts)
+  addForgetPlan(server, parts)
   addClusterList(server, parts)
   addKubernetes(server, parts)
   addGraphDump(server, parts)

@@ -99,4 +99,10 @@ export const BROKEN_ELSEWHERE: readonly BrokenBuild[] = [
       test: 'deletes nothing whose owner left with its namespace, be that made again',
     },
   },
+  {
+    name: 'a forgotten cluster counts',
+    mistake: 'an order that forgets a cluster is recorded, and its owners are deleted all the same',
+    changes: [{ file: 'core/judge/elsewhere.ts', function: 'forgottenOf', body: ['return'] }],
+    by: { file: 'core/scenario.test.ts', test: 'story rule elsewhere forgotten' },
+  },
 ]

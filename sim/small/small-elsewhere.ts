@@ -1,11 +1,13 @@
 /**
  * One owner in a cluster, one object in another that names it, in every order: the owner is
- * deleted, orphans, leaves unwatched, its cluster is restored or cut off, consent ends, the watcher
- * is succeeded; what the bridge publishes of that comes late, and commands are carried out late.
+ * deleted, orphans, leaves unwatched, its cluster is restored, cut off, forgotten or remembered,
+ * consent ends, the watcher is succeeded; what the bridge publishes of that comes late, and
+ * commands are carried out late.
  *
  * What must stay true: the object is deleted only while its owner is gone by a deletion that was
  * watched in the epoch of its cluster as it is now, an hour ago at least, and while both sides
- * consent; and in the end it is deleted if that is so.
+ * consent; and in the end it is deleted if that is so. No command is issued while an order forgets
+ * the owner's cluster, nor within an hour afterwards.
  *
  * Not here: rules that do not ask for other clusters (small-rule.ts), the bridge itself
  * (services/watcher).
@@ -37,11 +39,11 @@ const QUIET_HOURS = 3
 
 export type Happening =
   | ('delete' | 'orphan' | 'miss' | 'restore' | 'cut' | 'heal')
-  | ('off' | 'on' | 'restart' | 'hour')
+  | ('off' | 'on' | 'restart' | 'hour' | 'forget' | 'remember')
 
 export const HAPPENINGS: readonly Happening[] = [
   ...(['delete', 'orphan', 'miss', 'restore', 'cut', 'heal'] as const),
-  ...(['off', 'on', 'restart', 'hour'] as const),
+  ...(['off', 'on', 'restart', 'hour', 'forget', 'remember'] as const),
 ]
 
 /** All that is so, whether it was published or not. */
@@ -53,6 +55,9 @@ interface State {
   readonly leftAt: number
   readonly isReached: boolean
   readonly consents: boolean
+  readonly isForgotten: boolean
+  /** Log time at which it was last; 0: never. */
+  readonly forgottenAt: number
   readonly epoch: number
   /** On the way from the bridge to the log, in order. */
   readonly unpublished: readonly Event[]
@@ -97,9 +102,10 @@ class Ways {
     fold.fold({ type: 'ObjectAdded', cluster: CLUSTER, epoch: 1, sync: null, object: dependent() })
     const state: State = {
       ...{ script, owner: 'there', ownerEpoch: 1, leftAt: 0, isReached: true, consents: true },
+      ...{ isForgotten: false, forgottenAt: 0 },
       ...{ epoch: 1, unpublished: [], position: 1n, commands: [], isDeleted: false },
     }
-    for (const event of [following(state), factOf(state), order()]) fold.fold(event)
+    for (const event of [following(state), factOf(state), enforcing()]) fold.fold(event)
     this.#down(state)
   }
 
@@ -112,6 +118,7 @@ class Ways {
       const mark = this.#fold.mark()
       this.#way.push(name)
       const next = step(state)
+      this.#checkIssued(next, mark.commands)
       this.#down({ ...next, commands: [...next.commands, ...this.#issued(mark.commands)] })
       this.#way.pop()
       this.#fold.rollback(mark)
@@ -121,6 +128,13 @@ class Ways {
 
   #issued(from: number): readonly Command[] {
     return this.#fold.commands.slice(from).filter(({ type }) => type === 'DeleteObject')
+  }
+
+  /** At the moment when they are. */
+  #checkIssued({ isForgotten, forgottenAt }: State, from: number): void {
+    const isEarly = forgottenAt > 0 && this.#fold.nowMs < forgottenAt + HOUR_MS
+    if (!isForgotten && !isEarly) return
+    if (this.#issued(from).length > 0) this.#complain('a command is issued, by what was forgotten')
   }
 
   *#choices(state: State): Generator<Choice> {
@@ -162,7 +176,7 @@ class Ways {
       case 'off':
       case 'on':
         this.#fold.fold(policyEvent(line === 'on'))
-        this.#fold.fold(order())
+        this.#fold.fold(enforcing())
         return { ...state, consents: line === 'on' }
       case 'restart': {
         const epoch = state.epoch + 1
@@ -170,6 +184,14 @@ class Ways {
         this.#fold.fold({ type: 'WatcherStarted', serverTime: null, ...started })
         const again = { ...state, epoch, unpublished: [] }
         return told(again, isReached ? [following(again), factOf(again)] : [])
+      }
+      case 'forget':
+        this.#fold.fold(orderAbout('forget-cluster'))
+        return { ...state, isForgotten: true }
+      case 'remember': {
+        this.#fold.fold(orderAbout('remember-cluster'))
+        const forgottenAt = state.isForgotten ? this.#fold.nowMs : state.forgottenAt
+        return { ...state, isForgotten: false, forgottenAt }
       }
       case 'hour':
         return this.#hour(state)
@@ -188,8 +210,10 @@ class Ways {
     const until = this.#fold.nowMs + HOUR_MS
     while (this.#fold.nowMs < until) {
       const now = Math.min(until, this.#fold.nowMs + PULSE_MS)
+      const from = this.#fold.commands.length
       this.#fold.fold(beatOf(state.epoch), now)
       if (state.isReached && state.unpublished.length === 0) this.#fold.fold(following(state))
+      if (now < until) this.#checkIssued(state, from)
     }
     return state
   }
@@ -228,7 +252,9 @@ class Ways {
       state = { ...state, commands: [] }
       for (const command of commands) state = this.#carriedOut(state, command)
     }
-    if (state.isDeleted !== (state.owner === 'deleted') && !before.isDeleted) {
+    // What was issued before may have deleted it.
+    const isLeft = state.isForgotten || before.isDeleted
+    if (!isLeft && state.isDeleted !== (state.owner === 'deleted')) {
       this.#complain(`in the end the object is ${state.isDeleted ? '' : 'not '}deleted`)
     }
     this.#fold.rollback(mark)
@@ -276,10 +302,15 @@ function policyEvent(consents: boolean): Event {
   return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
 }
 
-function order(): Event {
-  const about = { verb: 'enforce-rule', cluster: '', subject: 'r', listed: EMPTY_SET }
-  const by = { who: 'ann', isProven: false, why: 'test' }
-  return { type: 'Directive', ...about, digest: ruleDigest(RULE), ...by }
+const BY = { listed: EMPTY_SET, who: 'ann', isProven: false, why: 'test' }
+
+function enforcing(): Event {
+  const about = { verb: 'enforce-rule', cluster: '', subject: 'r', digest: ruleDigest(RULE) }
+  return { type: 'Directive', ...about, ...BY }
+}
+
+function orderAbout(verb: 'forget-cluster' | 'remember-cluster'): Event {
+  return { type: 'Directive', verb, cluster: CLUSTER, subject: NORTH, digest: null, ...BY }
 }
 
 function dependent(): ObjectMeta {

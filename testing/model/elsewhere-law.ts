@@ -1,14 +1,15 @@
 /**
  * Owners in other clusters, written once more from what is promised: an object is due only by a
  * deletion that was watched, in the epoch of its owner's cluster that is followed, and is deleted
- * only after an hour in which that cluster was followed without a break.
+ * only after an hour in which that cluster was followed without a break, and none while an order
+ * forgets that cluster, or within an hour afterwards.
  *
  * What must stay true: it shares no code with the core, and knows the events alone, and which
  * objects there are.
  *
  * Not here: whether an order enforces the rule, and what else holds an object.
  */
-import type { ClusterElsewhere, Event, OwnerElsewhere } from '../../core/model/event.ts'
+import type { ClusterElsewhere, Directive, Event, OwnerElsewhere } from '../../core/model/event.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { RuleElsewhere } from '../../core/model/rule/elsewhere.ts'
 
@@ -31,11 +32,14 @@ export class ElsewhereLaw {
   /** By `CLUSTER/UID`. */
   readonly #facts = new Map<string, KnownFact>()
   readonly #clusters = new Map<string, KnownCluster>()
+  /** Since when its owners count again; null: it is forgotten. */
+  readonly #forgotten = new Map<string, number | null>()
 
   /** What was published, in the order of the log. `objects`: all that are known by then. */
   tell(event: Event, now: number, objects: readonly ObjectMeta[]): void {
     if (event.type === 'OwnerElsewhere') this.#owner(event, now, objects)
     else if (event.type === 'ClusterElsewhere') this.#cluster(event, now)
+    else if (event.type === 'Directive') this.#order(event, now)
     else if (event.type === 'WatcherStarted' || event.type === 'Unreadable') this.#unfollow()
   }
 
@@ -57,6 +61,7 @@ export class ElsewhereLaw {
     const isShared = exports.some((each) => isIn(each) && each.to.includes('c'))
     if (!isIn({ kinds, namespaces }) || !isShared) return false
     if (known === undefined || followed === undefined) return false
+    if (this.#forgotten.get(of) === null) return false
     if (known.event.ownerEpoch !== followed.event.ownerEpoch) return false
     return known.event.state === 'deleted' && placeText(known.event) === place
   }
@@ -68,7 +73,8 @@ export class ElsewhereLaw {
     const followed = this.#clusters.get(of)
     if (!this.isDue(rule, object) || followed == null || followed.since === null) return false
     if (now - followed.heardAt > SILENT_MS) return false
-    return now - since >= HOUR_MS && now - followed.since >= HOUR_MS
+    const countsFrom = Math.max(since, followed.since, this.#forgotten.get(of) ?? 0)
+    return now - countsFrom >= HOUR_MS
   }
 
   #owner(event: OwnerElsewhere, now: number, objects: readonly ObjectMeta[]): void {
@@ -88,6 +94,12 @@ export class ElsewhereLaw {
     const isUnbroken = isSame && former.since !== null && now - former.heardAt <= SILENT_MS
     const since = event.state === 'cut-off' ? null : isUnbroken ? former.since : now
     this.#clusters.set(event.ownerCluster, { event, since, heardAt: now })
+  }
+
+  #order({ verb, subject }: Directive, now: number): void {
+    if (verb === 'forget-cluster') this.#forgotten.set(subject, null)
+    const isForgotten = this.#forgotten.get(subject) === null
+    if (verb === 'remember-cluster' && isForgotten) this.#forgotten.set(subject, now)
   }
 
   #unfollow(): void {

@@ -625,6 +625,9 @@ export class World {
       case 'enforce-rule':
       case 'suspend-rule':
         return [this.#directive(word, first, 'all')]
+      case 'forget-cluster':
+      case 'remember-cluster':
+        return [this.#directive(word, first, '')]
       case 'may-remove':
         return [this.#mayRemove(wordsOf(rest))]
       case 'remove-finalizer':

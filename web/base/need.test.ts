@@ -30,6 +30,7 @@ const fine = {
     refused: 0,
     overdue: { objects: 0, since: null, example: null },
     rules: null,
+    cutOff: [],
   },
 }
 

@@ -1,13 +1,14 @@
 /**
- * What marks of tools name as managed by an object, in all clusters: below its dependents, and
- * below a plan.
+ * What marks of tools name as managed by an object, and what names it as its owner by
+ * `kinfold.io/owner`, in all clusters: below its dependents, and below a plan.
  *
  * What must stay true: it is said to be seen by marks, apart from owner references and from what a
- * plan counts, and that the tool decides. Where nothing is marked there is nothing to see.
+ * plan counts, and that the tool decides, or a rule. Where nothing is marked there is nothing to
+ * see.
  */
 import { type ComponentChild, h } from 'preact'
 import type { Across, AcrossPartDocument as Part } from '../../cli/answer.ts'
-import { mayManage, phaseText } from '../../services/graph/api/word.ts'
+import { FAR_TOOL, marksText, mayManage, phaseText } from '../../services/graph/api/word.ts'
 import { REFRESH_MS, useAnswer } from '../base/answer.ts'
 import { ask } from '../base/ask.ts'
 import { type Chip, Chips } from '../base/chip.ts'
@@ -27,27 +28,36 @@ interface Subject {
     readonly kind: string
     readonly namespace: string
     readonly name: string
+    readonly uid: string
   }
   /** As a question takes it. */
   readonly cluster: string
 }
 
 export function AcrossSection(subject: Subject): ComponentChild {
-  return mayManage(subject.object.group) ? h(Marked, subject) : null
+  const { group, namespace } = subject.object
+  // No owner in another cluster is without a namespace.
+  return mayManage(group) || namespace !== '' ? h(Marked, subject) : null
 }
 
 function Marked({ object, cluster }: Subject): ComponentChild {
-  const { group, kind, namespace, name } = object
-  const query = { kind: `${kind}.${group}`, name, namespace, cluster, limit: MOST_LISTED }
+  const { group, namespace, name, uid } = object
+  const query = { kind: wordOf(object), name, namespace, uid, cluster, limit: MOST_LISTED }
   const asked = useAnswer(
     JSON.stringify(['across', query]),
     async (signal) => await ask('/v1/across', query, signal),
-    (last) => ((last?.marked ?? 0) > MOST_REFRESHED ? 0 : REFRESH_MS),
+    // Most objects are named nowhere: these are asked about once, and again with the page.
+    (last) => {
+      const isNone = !mayManage(group) && last?.parts.length === 0
+      return isNone || (last?.marked ?? 0) > MOST_REFRESHED ? 0 : REFRESH_MS
+    },
   )
   const { answer } = asked
   if (answer === undefined || answer.parts.length === 0) return null
   return h(Section, {
-    title: 'Managed across clusters, seen by marks',
+    title: answer.parts.every(isFar)
+      ? 'Owner of objects in other clusters'
+      : 'Managed across clusters, seen by marks',
     children: [
       h(Doubt, { partial: answer.partial }),
       h('p', { class: 'verdict' }, sentenceOf(answer)),
@@ -61,14 +71,23 @@ function Marked({ object, cluster }: Subject): ComponentChild {
   })
 }
 
-function sentenceOf({ text }: Across): string {
-  const said = lineOf(text)
-  return `${said.slice(0, 1).toUpperCase()}${said.slice(1)}. These are marks and no owner references: Kinfold deletes nothing by them.`
+function isFar({ manager }: Part): boolean {
+  return manager.tool === FAR_TOOL
 }
 
-function commandOf({ group, kind, namespace, name }: Subject['object'], cluster: string): string {
+function wordOf({ group, kind }: Subject['object']): string {
+  return group === '' ? kind : `${kind}.${group}`
+}
+
+function sentenceOf({ text, parts }: Across): string {
+  const said = lineOf(text)
+  return `${said.slice(0, 1).toUpperCase()}${said.slice(1)}. ${marksText(parts)}`
+}
+
+function commandOf(object: Subject['object'], cluster: string): string {
+  const { namespace, name } = object
   const at = namespace === '' ? '' : ` -n ${shellWord(namespace)}`
-  const what = shellWord(`${kind}.${group}/${name}`)
+  const what = shellWord(`${wordOf(object)}/${name}`)
   return `kinfold tree --across ${what}${at} --cluster ${shellWord(cluster)}`
 }
 
@@ -76,8 +95,14 @@ function OneCluster({ part }: { readonly part: Part }): ComponentChild {
   const { cluster, manager, marked, dependents, deletes, because, objects } = part
   const owned = dependents === 0 ? '' : ` and ${countOf(dependents, 'dependent')}`
   const chips: Chip[] = [
-    { text: `by the mark of ${lineOf(manager.toolName)}`, tone: 'quiet' },
-    { text: DELETES[deletes], tone: deletes === 'managed' ? 'warm' : 'quiet' },
+    {
+      text: isFar(part) ? 'by kinfold.io/owner' : `by the mark of ${lineOf(manager.toolName)}`,
+      tone: 'quiet',
+    },
+    {
+      text: (isFar(part) ? FAR_DELETES : DELETES)[deletes],
+      tone: deletes === 'managed' ? 'warm' : 'quiet',
+    },
   ]
   const more = marked - objects.length
   return h(
@@ -113,6 +138,12 @@ const DELETES: Readonly<Record<Part['deletes'], string>> = {
   managed: 'deleted with it by its tool',
   nothing: 'nothing is deleted with it',
   unknown: 'not known what is deleted with it',
+}
+
+const FAR_DELETES: typeof DELETES = {
+  managed: 'deleted after it by a rule',
+  nothing: 'not deleted after it now',
+  unknown: 'not known whether it is there',
 }
 
 function chipsOf({ phase, isKept }: Part['objects'][number]): readonly Chip[] {

@@ -23,7 +23,10 @@ import {
 export type Phase = TypeOf<typeof PHASE>
 
 const TOOL = {
-  tool: say('As the settings name it, such as `argo`.', TEXT),
+  tool: say(
+    'As the settings name it, such as `argo`; `kinfold`: an owner that `kinfold.io/owner` names.',
+    TEXT,
+  ),
   toolName: say('For people.', TEXT),
 }
 
@@ -48,7 +51,7 @@ export const MARKED_BY = part(
 const DELETES = oneOf(['managed', 'nothing', 'unknown'])
 const WHAT_DELETES = {
   deletes: say(
-    'What the tool deletes when the manager is deleted: what it manages, or nothing. `unknown` where the manager is not watched, or several may be meant.',
+    'What the tool deletes when the manager is deleted: what it manages, or nothing. `unknown` where the manager is not watched, or several may be meant. Of `kinfold`: what the rule that `because` names has deleted.',
     DELETES,
   ),
   because: say('One sentence.', TEXT),

@@ -156,6 +156,10 @@ const CLUSTER_STATUS = record({
       }),
     ),
   ),
+  cutOff: say(
+    'Clusters of which rules import owners, and which are not followed from here; without those that an order forgets.',
+    listOf(record({ ownerCluster: CLUSTER, because: say('As a clause.', TEXT) })),
+  ),
   refused: say(
     'Objects that the cluster refuses to change; null while they are counted.',
     NUMBER_OR_NULL,
@@ -213,7 +217,7 @@ export type Tree = TypeOf<typeof TREE>
 
 export const ACROSS = document(
   'Across',
-  'What the marks of tools name as managed by an object, in all clusters. Nothing of it is an owner reference: its tool decides what is deleted with it.',
+  'What the marks of tools name as managed by an object, in all clusters, and what names it as its owner in another cluster. Nothing of it is an owner reference: its tool decides what is deleted with it, or a rule.',
   {
     ...FRESH,
     asked: record({ kind: TEXT, namespace: orNull(TEXT), name: TEXT }),
@@ -270,6 +274,23 @@ export const WHY = document(
         standing: say('Null at a moment of the past.', orNull(STANDING)),
         reason: say('Empty at a moment of the past.', TEXT),
       }),
+    ),
+    elsewhere: say(
+      'What is known of the owner in another cluster that its annotation names, for each rule that asks for one; empty where none does.',
+      listOf(
+        record({
+          rule: TEXT,
+          owner: say(
+            'As the annotation names it; its cluster by its id alone to who may not see the whole graph.',
+            record({ cluster: CLUSTER, ...NAMED }),
+          ),
+          state: say(
+            '`refused`: not imported, or not exported to this cluster. `forgotten`: its cluster is, by an order.',
+            oneOf(['refused', 'forgotten', 'unknown', 'there', 'orphaned', 'deleted']),
+          ),
+          because: TEXT,
+        }),
+      ),
     ),
     verdict: orNull(
       record({
@@ -579,6 +600,51 @@ export const FINALIZER_PLAN = document(
   },
 )
 export type FinalizerPlan = TypeOf<typeof FINALIZER_PLAN>
+
+export const FORGET_PLAN = document(
+  'ForgetPlan',
+  'What an order that forgets a cluster means for objects of others that name owners there.',
+  {
+    ...FRESH,
+    ownerCluster: say('The one that is to be forgotten.', CLUSTER),
+    clusters: say(
+      'Those with objects that name owners there, or where it is forgotten: each takes an order of its own.',
+      listOf(
+        record({
+          cluster: CLUSTER,
+          followed: say('Why it is not followed from there; empty where it is.', TEXT),
+          forgottenBy: say(
+            'The order that forgets it there; null where none does.',
+            orNull(record({ ...ORDERED, since: TIME_OR_NULL })),
+          ),
+          named: say('Objects that name an owner there, whether a rule asks or not.', COUNT),
+          rules: say(
+            'Those that import its owners: what the order ends.',
+            listOf(
+              record({
+                rule: TEXT,
+                objects: say('Whose time has come, and whose owner is shared.', COUNT),
+                due: say('Of those, objects whose owner is known to be deleted.', COUNT),
+              }),
+            ),
+          ),
+          objects: listOf(
+            record({
+              ...NAMED,
+              owner: record(NAMED),
+              rule: TEXT,
+              isDue: say('Its owner is known to be deleted: the order keeps it.', FLAG),
+              because: say('What is known of its owner, as a sentence.', TEXT),
+            }),
+          ),
+          refused: say('Why an order is refused; empty where it is not.', TEXT),
+          digest: say('What an order names; null where it is refused.', DIGEST_OR_NULL),
+        }),
+      ),
+    ),
+  },
+)
+export type ForgetPlan = TypeOf<typeof FORGET_PLAN>
 
 export const CHANGE_LIST = document('ChangeList', 'One page of what happened, the oldest first.', {
   ...FRESH_FIRST,

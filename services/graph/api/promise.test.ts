@@ -9,7 +9,8 @@ import { PROMISES, promiseTable, VERBS } from './promise.ts'
 
 test('in mode observe only what takes an order back, or is about the log alone, is kept (C1)', () => {
   const kept = VERBS.filter((verb) => PROMISES[verb].observe.isKept)
-  deepEqual(kept, ['resume', 'unprotect', 'suspend-rule', 'confirm-clock'])
+  const back = ['resume', 'unprotect', 'suspend-rule', 'remember-cluster']
+  deepEqual(kept, [...back, 'confirm-clock'])
 })
 
 test('whatever is not kept says so, and in enforce all is kept', () => {

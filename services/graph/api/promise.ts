@@ -20,6 +20,8 @@ export const VERBS = [
   'enforce-rule',
   'suspend-rule',
   'remove-finalizer',
+  'forget-cluster',
+  'remember-cluster',
   'confirm-clock',
 ] as const
 export type Verb = (typeof VERBS)[number]
@@ -85,6 +87,12 @@ export const PROMISES: Readonly<Record<Verb, ByMode>> = {
     ),
     enforce: KEPT,
   },
+  'forget-cluster': {
+    observe: vain('it keeps nothing'),
+    'dry-run': kept(TRIED),
+    enforce: KEPT,
+  },
+  'remember-cluster': { observe: idle('a rule deletes'), 'dry-run': KEPT, enforce: KEPT },
   'confirm-clock': { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
 }
 

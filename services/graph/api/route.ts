@@ -21,6 +21,7 @@ import {
   FINALIZER_LIST,
   FINALIZER_PLAN,
   FIREHOSE_RESULT,
+  FORGET_PLAN,
   HELD,
   HELD_PLAN,
   HISTORY_ENTRY,
@@ -135,7 +136,7 @@ const TABLE = [
     '/v1/across',
     'across',
     ACROSS,
-    "What tools' marks name as managed by an object, in all clusters",
+    "What tools' marks name as managed by an object, in all clusters, and what names it as its owner",
     [
       parameter(
         'kind',
@@ -145,6 +146,11 @@ const TABLE = [
       parameter('name', 'Name of the manager.', TEXT),
       parameter('namespace', 'Namespace of the manager; any without it.', TEXT),
       parameter('cluster', 'Name or id of the cluster of the manager; any without it.', TEXT),
+      parameter(
+        'uid',
+        'Of the manager, where it is known: of what `kinfold.io/owner` names, that one alone is meant. Marks of tools name no uid.',
+        TEXT,
+      ),
       limitParameter('Objects that are listed, 500 without it, at most 10,000.', 0),
       AT,
     ],
@@ -282,6 +288,20 @@ const TABLE = [
     'What removing a finalizer of an object means, with the digest that an order names',
     [...OBJECT, parameter('finalizer', 'The one to be removed.', TEXT)],
   ),
+  question(
+    '/v1/plan/forget-cluster',
+    'planForgetCluster',
+    FORGET_PLAN,
+    'What an order that forgets a cluster means, with the digests that orders name',
+    [
+      parameter('ownerCluster', 'Name or id of the cluster that is to be forgotten.', TEXT),
+      { ...CLUSTER, description: 'Only for objects of this cluster: name or id.' },
+      limitParameter(
+        'Objects that are listed of each cluster, 500 without it, at most 20,000; all are counted.',
+        0,
+      ),
+    ],
+  ),
   question('/v1/shadow', 'shadow', SHADOW, 'Where another collector and Kinfold differ', []),
   stream('/v1/lineage', 'lineage', LINEAGE_ENTRY, 'The stream of who owns what', [SOME_UID]),
   stream('/v1/history', 'history', HISTORY_ENTRY, 'The stream of every change that matters', [
@@ -364,13 +384,16 @@ const TABLE = [
       type: 'object',
       properties: {
         verb: oneOf([...VERBS]),
-        cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
+        cluster: say(
+          'Name or id; empty for all clusters. Of forget-cluster: that of the objects which name owners elsewhere.',
+          TEXT_OR_NULL,
+        ),
         subject: say(
-          'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]. Of remove-finalizer: the one of /v1/plan/finalizer.',
+          'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]. Of remove-finalizer: the one of /v1/plan/finalizer. Of forget-cluster and remember-cluster: the id of the cluster of owners.',
           TEXT_OR_NULL,
         ),
         digest: say(
-          'Of approve and reject: the one of /v1/plan/held. Of remove-finalizer: that of /v1/plan/finalizer.',
+          'Of approve and reject: the one of /v1/plan/held. Of remove-finalizer: that of /v1/plan/finalizer. Of forget-cluster: that of /v1/plan/forget-cluster.',
           TEXT_OR_NULL,
         ),
         why: say('The reason, which is recorded.', TEXT_OR_NULL),

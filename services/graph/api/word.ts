@@ -128,6 +128,19 @@ export function ageText(ms: number): string {
   return `${Math.floor(seconds / 86_400)}d`
 }
 
+/** Of `tool` in answers about managers: an owner that `kinfold.io/owner` names. */
+export const FAR_TOOL = 'kinfold'
+
+/** What is said of all rows of an answer about managers. */
+export function marksText(
+  rows: readonly { readonly manager: { readonly tool: string } }[],
+): string {
+  const far = rows.filter(({ manager }) => manager.tool === FAR_TOOL).length
+  if (far === 0) return 'Seen by marks, not by owner references: Kinfold deletes nothing by them.'
+  if (far === rows.length) return 'Seen by annotations, not by owner references: rules decide.'
+  return 'Seen by marks, not by owner references: rules decide by kinfold.io/owner, and Kinfold deletes nothing by the others.'
+}
+
 /** Whether an object of that group may be the manager of anything: those of the tools have one. */
 export function mayManage(group: string): boolean {
   return group.includes('.') && !group.endsWith('.k8s.io')

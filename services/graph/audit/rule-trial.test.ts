@@ -116,3 +116,33 @@ test('it has to be due for as long as the rule asks', async () => {
   const story = ['put cm/a [created:+0]', 70, 10, 10, 30]
   deepEqual(duesOf(await tried('old cm 60 for:50', story)), ['a 120'])
 })
+
+const FAR = 'far cm 0 for:3600 elsewhere:north import:widget/team-a export:widget/team-a/c'
+const NAMES = 'annotation:kinfold.io/owner=north/example.com/Widget/team-a'
+
+test('of owners in another cluster a deletion is followed by it an hour later, and held while that is cut off', async () => {
+  const story = [
+    `rule ${FAR}`,
+    `put cm/a [${NAMES}/app/widget-app]`,
+    `put cm/b [${NAMES}/other/widget-other]`,
+    'put cm/plain',
+    'follow north',
+    'elsewhere there north widget/other in team-a',
+    'elsewhere deleted north widget/app in team-a',
+  ]
+  const early = await tried(FAR, [...story, 1_800, 'follow north', 60])
+  deepEqual([duesOf(early), early.selected, early.held], [[], 3, 1])
+  const due = await tried(FAR, [...story, ...followed(3_700), 10])
+  deepEqual([duesOf(due).map((each) => each.split(' ')[0]), due.held], [['a'], 0])
+  const cut = await tried(FAR, [...story, 1_800, 'unfollow north', 4_000])
+  deepEqual([duesOf(cut), cut.held], [[], 1])
+  const again = [...story, 1_800, 'unfollow north', 4_000, 'follow north']
+  const anew = await tried(FAR, [...again, ...followed(3_000)])
+  deepEqual([duesOf(anew), anew.held], [[], 1])
+  equal((await tried(FAR, [...again, ...followed(3_700), 10])).due, 1)
+})
+
+/** For so many seconds it is heard each minute. */
+function followed(seconds: number): readonly (string | number)[] {
+  return Array.from({ length: seconds / 50 }, () => [50, 'follow north']).flat()
+}

@@ -10,6 +10,7 @@
  */
 import type { ClusterFacts } from '../../../core/graph/facts.ts'
 import { FactsByCluster } from '../../../core/graph/facts.ts'
+import { goneElsewhereText } from '../../../core/judge/elsewhere.ts'
 import { duenessOf } from '../../../core/judge/rule.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Node } from '../../../core/model/node.ts'
@@ -25,6 +26,7 @@ import type { Rule } from '../../../core/model/rule/rule.ts'
 import { isReadFor, rulesOfKind } from '../../../core/model/rule/rule.ts'
 import { SortedKeys } from '../../../ports/sorted-keys.ts'
 import { type DecodedFold, decodedFold } from './decoded-fold.ts'
+import { FarTrial } from './far-trial.ts'
 import { loadBaseBefore } from './reach.ts'
 import { committedEnd, eventOf, READ_LIMIT, type RefoldParts } from './refold.ts'
 
@@ -62,7 +64,12 @@ export interface TrialResult {
   readonly unread: number
   /** Objects that it would have deleted; `cases` has the first ones. */
   readonly due: number
-  /** Of these: changed, given dependents, or made again afterwards. */
+  /**
+   * Objects whose owner in another cluster was deleted, and that the rule holds at the end: for as
+   * long as it asks, or while the cluster of their owners is not followed.
+   */
+  readonly held: number
+  /** Of those that are due: changed, given dependents, or made again afterwards. */
   readonly missed: number
   readonly cases: readonly TrialCase[]
 }
@@ -90,6 +97,8 @@ class Trial {
   readonly #due = new Map<string, TrialCase>()
   /** The cases by where they are. */
   readonly #byPlace = new Map<string, TrialCase>()
+  /** Of those with an owner in another cluster: which are held, and which name one, by cluster. */
+  readonly #far = new FarTrial()
   /** Objects that were there before. */
   readonly #seen = new Set<string>()
   #events = 0
@@ -131,6 +140,7 @@ class Trial {
     return {
       ...{ partition: this.#parts.partition, events: this.#events },
       ...{ selected: this.#selected.size, unread: this.#unread.size, due: cases.length },
+      held: this.#far.heldOf(this.#pending),
       missed: cases.filter(isMissed).length,
       cases: cases.toSorted((a, b) => a.at - b.at).slice(0, CASES_LIMIT),
     }
@@ -165,6 +175,10 @@ class Trial {
         return this.#noteDeleted(facts, event.object.uid)
       case 'Heartbeat':
         return this.#fire(facts)
+      case 'OwnerElsewhere':
+      case 'ClusterElsewhere':
+        for (const uid of this.#far.toLookAt(facts, event)) this.#look(facts, uid)
+        return
       default:
         return
     }
@@ -199,7 +213,8 @@ class Trial {
     const found = duenessOf(rule, object, facts.state?.now ?? 0)
     if (found === null) return null
     this.#selected.add(key)
-    return found.at + rule.forMs
+    const since = this.#far.goneSince(facts, rule, object)
+    return since === null ? null : Math.max(found.at, since) + rule.forMs
   }
 
   #fire(facts: ClusterFacts): void {
@@ -213,8 +228,12 @@ class Trial {
       const node = facts.node(uid)
       const found = node === undefined ? null : duenessOf(this.#parts.rule, node.object, now)
       if (node === undefined || found === null) continue
-      const at = Math.max(found.at + this.#parts.rule.forMs, now)
-      this.#take(facts.cluster, node.object, at, found.because)
+      const { rule } = this.#parts
+      const since = this.#far.goneSince(facts, rule, node.object)
+      if (since === null) continue
+      const at = Math.max(Math.max(found.at, since) + rule.forMs, now)
+      const because = `${found.because}${goneElsewhereText(rule, node.object)}`
+      this.#take(facts.cluster, node.object, at, because)
     }
   }
 
@@ -260,6 +279,7 @@ class Trial {
     const former = this.#pending.get(key)
     if (former !== undefined) this.#timers.delete(timerKey(former, key))
     this.#pending.delete(key)
+    this.#far.leave(key)
   }
 }
 

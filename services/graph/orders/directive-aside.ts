@@ -54,8 +54,11 @@ export async function asideOf(
     case 'approve':
     case 'reject':
     case 'remove-finalizer':
+    case 'forget-cluster':
     case 'confirm-clock':
       return ''
+    case 'remember-cluster':
+      return isForgotten(clusters, order, cluster) ? '' : ' It was not forgotten.'
   }
 }
 
@@ -65,6 +68,14 @@ function isEnforcedIn(clusters: Clusters, { subject, digest }: Order): boolean {
   const has = (reader: StateReader): boolean =>
     directivesOf(reader).rules.some(({ name, digest: of }) => name === subject && of === digest)
   return readers.length > 0 && readers.every(has)
+}
+
+/** As any partition here has it: an order is in all. */
+function isForgotten(clusters: Clusters, { subject }: Order, cluster: ClusterId): boolean {
+  return clusters.readers().some((reader) => {
+    const { forgotten } = directivesOf(reader)
+    return forgotten.some((each) => each.cluster === cluster && each.owner === subject)
+  })
 }
 
 function suspended(clusters: Clusters, { subject }: Order): string {

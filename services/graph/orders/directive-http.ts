@@ -10,7 +10,7 @@
  */
 
 import type { FastifyInstance } from 'fastify'
-import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
+import { MOST_FORGOTTEN, MOST_PROTECTED } from '../../../core/admit/directive.ts'
 import { readFinalizerSubject } from '../../../core/admit/finalizer-order.ts'
 import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import { scopeFlag } from '../../../core/graph/scope-flag.ts'
@@ -35,6 +35,7 @@ import { giveOrder } from '../fold/order.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/answer/held.ts'
 import type { Access } from '../query/ask/access.ts'
 import { finalizerPlanOf } from '../query/plan/finalizer-plan.ts'
+import { forgetPart } from '../query/plan/forget-plan.ts'
 import { clusterRefs } from '../query/view/cluster-label.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
 import type { Forwarding } from '../query/view/forward.ts'
@@ -156,6 +157,13 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
 /** Orders of one cluster that are compared with its state. */
 const RESTS_ON_STATE: ReadonlySet<Verb> = new Set([
   ...(['approve', 'reject', 'close-breaker', 'remove-finalizer'] as const),
+  ...(['forget-cluster', 'remember-cluster'] as const),
+])
+
+/** Nor are they ever about all clusters. */
+const OF_ONE: ReadonlySet<Verb> = new Set([
+  ...(['approve', 'reject', 'remove-finalizer'] as const),
+  ...(['forget-cluster', 'remember-cluster'] as const),
 ])
 
 /** Reapers obey it before it is on record. */
@@ -194,6 +202,7 @@ async function give(
   await checkRule(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const removed = view === undefined ? '' : removalIn(view, order)
+  if (view !== undefined) await checkForgetting(view, order)
   const aside = await asideOf(parts, order, cluster)
   const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
   const event: Directive = {
@@ -240,8 +249,7 @@ async function clusterIdOf(
   { clusters }: DirectiveParts,
   { verb, cluster }: Order,
 ): Promise<ClusterId> {
-  const isForOne = verb === 'approve' || verb === 'reject' || verb === 'remove-finalizer'
-  if (cluster === '' && !isForOne) return ''
+  if (cluster === '' && !OF_ONE.has(verb)) return ''
   const known = await clusters.all()
   const [only, second] = known
   if (cluster === '') {
@@ -258,6 +266,11 @@ async function clusterIdOf(
 }
 
 function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
+  if (verb === 'forget-cluster') {
+    const counts = clusters.readers().map((reader) => directivesOf(reader).forgotten.length)
+    if (Math.max(0, ...counts) < MOST_FORGOTTEN) return
+    throw new Problem(409, `${MOST_FORGOTTEN} orders forget clusters already: take some back`)
+  }
   if (verb !== 'protect') return
   const counts = clusters.readers().map((reader) => directivesOf(reader).protections.length)
   if (Math.max(0, ...counts) < MOST_PROTECTED) return
@@ -320,6 +333,19 @@ function removalIn(view: View, { verb, subject, digest }: Order): string {
   return `the finalizer ${asked.finalizer} of ${kind}/${name}`
 }
 
+/** Throws `Problem` unless it is as its plan showed it. */
+async function checkForgetting(view: View, { verb, subject, digest }: Order): Promise<void> {
+  if (verb !== 'forget-cluster') return
+  if (view.partial() !== '') throw new Problem(503, `${view.partial()}; ask again later`)
+  const part = await forgetPart(view, subject, 0)
+  if (part.refused !== '') throw new Problem(409, `cluster ${subject}: ${part.refused}`)
+  if (part.digest === digest) return
+  throw new Problem(
+    409,
+    `other objects name owners in cluster ${subject} by now, or the digest is of something else: look at its plan again`,
+  )
+}
+
 const FIRST_OF_TWO =
   'This is the first of two approvals: nothing is deleted until a second person approves the same within an hour.'
 
@@ -378,6 +404,8 @@ function controlOf(
     case 'reject':
     case 'close-breaker':
     case 'remove-finalizer':
+    case 'forget-cluster':
+    case 'remember-cluster':
     case 'confirm-clock':
       return undefined
   }
@@ -442,6 +470,9 @@ function aboutOf(
       return `rule ${subject} in ${where}`
     case 'remove-finalizer':
       return `a finalizer of one object in ${where}`
+    case 'forget-cluster':
+    case 'remember-cluster':
+      return `cluster ${labelOf(refOf(subject))} as one of owners of objects in ${where}`
     case 'confirm-clock':
       return 'that the clock of this machine is right'
   }
@@ -460,6 +491,10 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `It is kept. ${fold}`
     case 'remove-finalizer':
       return `One call is sent now; the history of the object has its result. ${fold}`
+    case 'forget-cluster':
+      return `No object there is due by an owner in it any more: all of them stay. ${fold}`
+    case 'remember-cluster':
+      return `What is due by an owner in it waits anew, for an hour at least. ${fold}`
     case 'confirm-clock':
       return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
     case 'enforce-rule':

@@ -18,9 +18,12 @@ export interface Order {
   readonly verb: Verb
   /** Name or id; empty for all. */
   readonly cluster: string
-  /** Of `protect` and `unprotect`, the name of a rule, and of `remove-finalizer`; else empty. */
+  /**
+   * Of `protect` and `unprotect`, the name of a rule, of `remove-finalizer`, or the id of a
+   * cluster of owners; else empty.
+   */
   readonly subject: string
-  /** Of `approve`, `reject`, `enforce-rule` and `remove-finalizer`; else empty. */
+  /** Of a verb in `NEEDS_DIGEST`; else empty. */
   readonly digest: string
   readonly why: string
   /** The user as the request itself names him. */
@@ -32,15 +35,17 @@ export interface Order {
 /** An emergency and its opposite need no reason; what lets things go does. */
 const NEEDS_WHY: ReadonlySet<Verb> = new Set([
   ...(['resume', 'approve', 'reject', 'close-breaker', 'enforce-rule', 'confirm-clock'] as const),
-  'remove-finalizer',
+  ...(['remove-finalizer', 'forget-cluster', 'remember-cluster'] as const),
 ])
 const NEEDS_DIGEST: ReadonlySet<Verb> = new Set([
-  ...(['approve', 'reject', 'enforce-rule', 'remove-finalizer'] as const),
+  ...(['approve', 'reject', 'enforce-rule', 'remove-finalizer', 'forget-cluster'] as const),
 ])
 const OF_RULES: ReadonlySet<Verb> = new Set(['enforce-rule', 'suspend-rule'])
+const OF_CLUSTERS: ReadonlySet<Verb> = new Set(['forget-cluster', 'remember-cluster'])
 const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set([
   ...(['protect', 'unprotect', 'remove-finalizer'] as const),
   ...OF_RULES,
+  ...OF_CLUSTERS,
 ])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
 const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed', 'record']
@@ -98,7 +103,8 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
     checkRuleOrder({ verb, cluster, subject, digest })
   } else {
     checkSubject(verb, subject)
-    const shown = verb === 'remove-finalizer' ? 'its plan' : '"kinfold plan held"'
+    const isOfPlan = verb === 'remove-finalizer' || OF_CLUSTERS.has(verb)
+    const shown = isOfPlan ? 'its plan' : '"kinfold plan held"'
     checkBelongs('digest', NEEDS_DIGEST, verb, digest, `the one that ${shown} shows`)
     if (digest !== '' && !DIGEST.test(digest)) {
       throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
@@ -107,7 +113,8 @@ function check({ verb, cluster, subject, digest, why }: Order): void {
   // As hints print it, to be replaced.
   if (PLACEHOLDER.test(why)) throw new Problem(400, `say why: ${why} stands for your own words`)
   if (why === '' && NEEDS_WHY.has(verb)) {
-    const does = verb === 'reject' ? 'keeps objects' : 'permits deletes'
+    const isKeeping = verb === 'reject' || verb === 'forget-cluster'
+    const does = isKeeping ? 'keeps objects' : 'permits deletes'
     throw new Problem(400, `say why: ${verb} ${does}, and the reason is kept on record`)
   }
 }
@@ -117,6 +124,9 @@ function checkSubject(verb: Verb, subject: string): void {
     checkBelongs('subject', NEEDS_SUBJECT, verb, subject, 'the one that its plan shows')
     if (readFinalizerSubject(subject) !== undefined) return
     throw new Problem(400, `${subject} is not the one that its plan shows`)
+  }
+  if (OF_CLUSTERS.has(verb)) {
+    return checkBelongs('subject', NEEDS_SUBJECT, verb, subject, 'the id of a cluster of owners')
   }
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {

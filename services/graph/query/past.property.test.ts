@@ -21,7 +21,8 @@ import { type Chance, seeded } from '../../../testing/seeded.ts'
 import { ROUTES } from '../api/route.ts'
 import { firstSince } from '../fold/retention.ts'
 import { createQuestions, type Questions } from '../questions.ts'
-import { type AcrossAsked, acrossIn } from './across/across-part.ts'
+import type { AcrossAsked } from './across/across-object.ts'
+import { acrossIn } from './across/across-part.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
@@ -78,7 +79,7 @@ async function objectsOf({ questions }: Asking, view: View): Promise<readonly Li
 /** Labels of these lives, as if Argo CD tracked by them. */
 const MARKS = { tools: ['argo'], argoInstanceLabel: 'tier' } as const
 const ACROSS: AcrossAsked = {
-  ...{ kind: 'Application', namespace: undefined, name: 'temp', limit: 1_000 },
+  ...{ kind: 'Application', namespace: undefined, name: 'temp', uid: undefined, limit: 1_000 },
   word: { names: ['application'], is: ({ kind }) => kind === 'Application' },
 }
 
@@ -302,6 +303,7 @@ const NO_MOMENT: readonly (readonly [path: RegExp, why: string])[] = [
   [/^\/v1\/diff$/, 'both of its moments are arguments: record/diff.test.ts'],
   [/^\/v1\/plan\/held$/, 'an approval is given to what waits now'],
   [/^\/v1\/plan\/finalizer$/, 'an order is given to an object as it is now'],
+  [/^\/v1\/plan\/forget-cluster$/, 'an order is given to what names owners there now'],
   [/^\/v1\/clusters$/, 'it says how watchers, reapers and partitions are now'],
   [/^\/v1\/shadow$/, 'what differed is a list of cases with their times'],
   [/^\/v1\/(lineage|history)$/, 'a stream of the log, from a position on'],

@@ -4,11 +4,13 @@
  *
  * What must stay true: it says of marks what marks say, and that the tool decides. Where several
  * watched objects may be the manager that a mark names, none is taken for it; one in the cluster of
- * the mark comes before those elsewhere, since each cluster may have a Flux of its own.
+ * the mark comes before those elsewhere, since each cluster may have a Flux of its own. An owner
+ * that `kinfold.io/owner` names is the one of that cluster and uid, and no other.
  *
  * Not here: what one process knows (across-part.ts), who may ask (ask/across-question.ts).
  */
 import type { ClusterId } from '../../../../core/model/object.ts'
+import { OWNER_ANNOTATION } from '../../../../core/model/rule/elsewhere.ts'
 import {
   isManager,
   MANAGER_MARKS,
@@ -19,6 +21,7 @@ import {
 import type { Across } from '../../api/answer-schema.ts'
 import type { AnswerOf, ClusterRef, Row } from '../../api/document.ts'
 import type { AcrossOfCluster, AcrossPart, FoundManager, MarkedGroup } from './across-part.ts'
+import { farJoined } from './far-answer.ts'
 
 export type AcrossAnswer = AnswerOf<Across>
 type PartRow = Row<AcrossAnswer['parts']>
@@ -33,6 +36,8 @@ export interface Joining {
   /** Of the manager; undefined: any. */
   readonly within: ReadonlySet<ClusterId> | undefined
   readonly refOf: (cluster: ClusterId) => ClusterRef
+  /** Who asks may know what every cluster is called. */
+  readonly isWhole: boolean
   readonly limit: number
 }
 
@@ -50,20 +55,25 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
   const placed = all.flatMap(({ cluster, managers }) => {
     return managers.map((found): Placed => ({ cluster, found }))
   })
-  const rows = all.flatMap((of) =>
+  const marks = all.flatMap((of) =>
     of.groups.flatMap((group) => partRow(of, group, placed, joining) ?? []),
   )
+  const far = farJoined(
+    parts.flatMap((each) => each.far),
+    joining,
+  )
+  const rows = [...marks, ...far.rows]
   const isMeant = ({ cluster }: Placed): boolean => within?.has(cluster) ?? true
   const managers = placed.filter(isMeant).map((each) => managerRow(each, refOf))
   const listed = cutTo(rows, joining.limit)
   const sum = (of: (row: PartRow) => number): number => rows.reduce((all, row) => all + of(row), 0)
-  const [marked, kept] = [sum((row) => row.marked), sum((row) => row.kept)]
-  const dependents = sum((row) => row.dependents)
   return {
     asked: { ...asked, namespace: asked.namespace ?? null },
-    text: textOf(rows, { marked, kept, dependents }),
-    managers: managers.flatMap((each) => each ?? []),
-    ...{ marked, kept, dependents },
+    text: textOf(marks, far.rows),
+    managers: [...managers.flatMap((each) => each ?? []), ...far.managers],
+    marked: sum((row) => row.marked),
+    kept: sum((row) => row.kept),
+    dependents: sum((row) => row.dependents),
     parts: listed,
   }
 }
@@ -181,20 +191,47 @@ function orderOf({ name, id }: ClusterRef): string {
   return `${name} ${id}`
 }
 
-interface Counts {
-  readonly marked: number
-  readonly kept: number
-  readonly dependents: number
+function textOf(marks: readonly PartRow[], far: readonly PartRow[]): string {
+  if (marks.length + far.length === 0) return 'no object bears a mark of it'
+  const all = [
+    ...(marks.length === 0 ? [] : [marksText(marks)]),
+    ...(far.length === 0 ? [] : [farText(far)]),
+  ]
+  return all.join('; ')
 }
 
-function textOf(rows: readonly PartRow[], { marked, kept, dependents }: Counts): string {
-  if (rows.length === 0) return 'no object bears a mark of it'
-  const clusters = new Set(rows.map(({ cluster }) => cluster.id)).size
+function marksText(rows: readonly PartRow[]): string {
+  const { marked, kept, dependents, where } = countsOf(rows)
   const tools = [...new Set(rows.map(({ manager }) => manager.toolName))].join(', ')
   const [verb, them] = marked === 1 ? ['bears', 'it'] : ['bear', 'them']
   const owned = dependents === 0 ? '' : `, and ${count(dependents, 'dependent')} of ${them}`
   const left = kept === 0 ? '' : `; ${kept} of them ${kept === 1 ? 'is' : 'are'} kept by a mark`
-  return `${count(marked, 'object')} in ${count(clusters, 'cluster')} ${verb} marks of ${tools}${owned}${left}`
+  return `${count(marked, 'object')} in ${where} ${verb} marks of ${tools}${owned}${left}`
+}
+
+function farText(rows: readonly PartRow[]): string {
+  const { marked, dependents, where } = countsOf(rows)
+  const [verb, them] = marked === 1 ? ['names', 'it'] : ['name', 'them']
+  const owned = dependents === 0 ? '' : `, and ${count(dependents, 'dependent')} of ${them}`
+  return `${count(marked, 'object')} in ${where} ${verb} it as owner by ${OWNER_ANNOTATION}${owned}`
+}
+
+interface Counts {
+  readonly marked: number
+  readonly kept: number
+  readonly dependents: number
+  readonly where: string
+}
+
+function countsOf(rows: readonly PartRow[]): Counts {
+  const sum = (of: (row: PartRow) => number): number => rows.reduce((all, row) => all + of(row), 0)
+  const clusters = new Set(rows.map(({ cluster }) => cluster.id)).size
+  return {
+    marked: sum((row) => row.marked),
+    kept: sum((row) => row.kept),
+    dependents: sum((row) => row.dependents),
+    where: count(clusters, 'cluster'),
+  }
 }
 
 function count(number: number, one: string): string {

@@ -6,7 +6,8 @@
  * left out, and not counted: neither an object, nor a manager, nor that a cluster has any. Numbers
  * of objects that are read, listed and followed are bounded, and `partial` says where one was met.
  *
- * Not here: what follows from all processes' parts together (across-answer.ts).
+ * Not here: owners that `kinfold.io/owner` names (far-part.ts), what follows from all processes'
+ * parts together (across-answer.ts).
  */
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
@@ -20,27 +21,17 @@ import {
   type Tool,
 } from '../../../../ports/record/manager-mark.ts'
 import type { Phase } from '../../api/across-schema.ts'
-import { type AsOf, timeOf } from '../../api/document.ts'
+import type { AsOf } from '../../api/document.ts'
 import { kindsIn } from '../view/kind-name.ts'
-import type { KindWord } from '../view/kind-word.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
+import { type AcrossAsked, type AcrossObject, acrossObject, byPlace } from './across-object.ts'
+import { countDependents, MOST_DEPENDENTS } from './dependent-count.ts'
+import { type FarOfCluster, farIn } from './far-part.ts'
 import { type MarkedObject, markedIn } from './marked-object.ts'
 
-/** Of one cluster: objects of the manager's kinds, and dependents of what is marked. */
+/** Of one cluster: objects of the manager's kinds. */
 const MOST_READ = 20_000
-const MOST_DEPENDENTS = 10_000
-
-export interface AcrossAsked {
-  /** The word of who asks. */
-  readonly kind: string
-  readonly word: KindWord
-  /** Undefined: any. */
-  readonly namespace: string | undefined
-  readonly name: string
-  /** Objects that are listed. */
-  readonly limit: number
-}
 
 /** An object that a mark may name. */
 export interface FoundManager extends GroupKind {
@@ -49,15 +40,6 @@ export interface FoundManager extends GroupKind {
   readonly uid: Uid
   readonly phase: Phase
   readonly finalizers: readonly string[]
-}
-
-export interface AcrossObject extends GroupKind {
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-  readonly phase: Phase
-  readonly createdAt: string | null
-  readonly isKept: boolean
 }
 
 /** What bears one mark. */
@@ -79,6 +61,7 @@ export interface AcrossOfCluster {
 /** Of the clusters of one process. */
 export interface AcrossPart {
   readonly clusters: readonly AcrossOfCluster[]
+  readonly far: readonly FarOfCluster[]
   readonly partial: string
   readonly asOf: readonly AsOf[]
 }
@@ -94,23 +77,29 @@ export async function acrossIn(
   scope: AcrossScope,
 ): Promise<AcrossPart> {
   const clusters: AcrossOfCluster[] = []
+  const far: FarOfCluster[] = []
   const doubts = new Set<string>()
   const asOf: AsOf[] = []
   // Without a mark there is no index, and nothing to be read for.
-  if (scope.settings.tools.length === 0)
-    return { clusters, partial: '', asOf: views.map((view) => view.asOf()) }
+  const isMarked = scope.settings.tools.length > 0
   for (const view of views) {
     asOf.push(view.asOf())
+    const isFar = view.facts.rules.some(({ elsewhere }) => elsewhere !== null)
+    if (!isMarked && !isFar) continue
     const sight = await scope.sight(view.cluster)
     const part = new ClusterPart(view, asked, { sight, settings: scope.settings })
-    const of = await part.read()
-    if (of.managers.length + of.groups.length > 0) clusters.push(of)
-    for (const doubt of [view.partial(), ...part.doubts]) {
+    const of = isMarked ? await part.read() : undefined
+    if (of !== undefined && of.managers.length + of.groups.length > 0) clusters.push(of)
+    const read = isFar ? await farIn(view, asked, sight) : undefined
+    if (read !== undefined && read.found.owners.length + read.found.groups.length > 0) {
+      far.push(read.found)
+    }
+    for (const doubt of [view.partial(), ...part.doubts, ...(read?.doubts ?? [])]) {
       // It may name a cluster that who asks does not know of.
       if (sight.isWhole && doubt !== '') doubts.add(doubt)
     }
   }
-  return { clusters, partial: [...doubts].join('; '), asOf }
+  return { clusters, far, partial: [...doubts].join('; '), asOf }
 }
 
 interface ClusterScope {
@@ -217,7 +206,9 @@ class ClusterPart {
     limit: number,
   ): Promise<MarkedGroup> {
     const { tool } = manager
-    const objects = marked.map(({ node }) => acrossObject(node, tool)).sort(byPlace)
+    const objects = marked
+      .map(({ node }) => acrossObject(node, isKeptBy(tool, node.object)))
+      .sort(byPlace)
     const kept = objects.filter(({ isKept }) => isKept).length
     return {
       manager,
@@ -228,25 +219,11 @@ class ClusterPart {
   }
 
   async #dependents(marked: readonly MarkedObject[], tool: Tool): Promise<number> {
-    const view = this.#view
-    const counted = new Set(marked.map(({ node }) => node.object.uid))
-    const queue = marked.map(({ node }) => node).filter(({ object }) => !isKeptBy(tool, object))
-    let count = 0
-    for (const node of queue) {
-      const owner = view.identityOf(node.object)
-      for await (const uid of view.dependents(owner)) {
-        const dependent = counted.has(uid) ? undefined : view.node(uid)
-        if (dependent === undefined) continue
-        if (view.referenceTo(owner, dependent.object) === undefined) continue
-        if (counted.size - marked.length >= MOST_DEPENDENTS) {
-          this.#isFollowed = false
-          return count
-        }
-        counted.add(uid)
-        queue.push(dependent)
-        if (await this.#scope.sight.shows(dependent.object)) count += 1
-      }
-    }
+    const nodes = marked.map(({ node }) => node)
+    const roots = nodes.filter(({ object }) => !isKeptBy(tool, object))
+    const { sight } = this.#scope
+    const { count, isCut } = await countDependents(this.#view, sight, nodes, roots)
+    if (isCut) this.#isFollowed = false
     return count
   }
 }
@@ -254,21 +231,6 @@ class ClusterPart {
 function foundOf(node: Node): FoundManager {
   const { group, kind, namespace, name, uid, finalizers } = node.object
   return { group, kind, namespace, name, uid, phase: nodePhase(node), finalizers }
-}
-
-function acrossObject(node: Node, tool: Tool): AcrossObject {
-  const { group, kind, namespace, name, uid, createdAt } = node.object
-  return {
-    ...{ group, kind, namespace, name, uid, phase: nodePhase(node) },
-    ...{ createdAt: timeOf(createdAt), isKept: isKeptBy(tool, node.object) },
-  }
-}
-
-function byPlace(a: AcrossObject, b: AcrossObject): number {
-  const [left, right] = [a, b].map(({ kind, group, namespace, name }) =>
-    [kind, group, namespace, name].join('\0'),
-  )
-  return (left ?? '') < (right ?? '') ? -1 : 1
 }
 
 function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

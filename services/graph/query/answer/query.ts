@@ -5,12 +5,16 @@
  * What must stay true: it reads committed state and changes nothing; an answer that may be
  * incomplete says so.
  */
+import { elsewhereOf } from '../../../../core/judge/elsewhere.ts'
+import { isMatch } from '../../../../core/judge/rule.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import type { History } from '../../../../core/model/record.ts'
+import { type OwnerElsewhereName, ownerNamedBy } from '../../../../core/model/rule/elsewhere.ts'
+import { isReadFor, rulesOfKind } from '../../../../core/model/rule/rule.ts'
 import {
   type MarkSettings,
   managersOf,
@@ -20,7 +24,7 @@ import {
 } from '../../../../ports/record/manager-mark.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
-import { type AnswerOf, timeOf, type Unshaped } from '../../api/document.ts'
+import { type AnswerOf, type Row, timeOf, type Unshaped } from '../../api/document.ts'
 import type { Misnamed } from '../../api/part-schema.ts'
 import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
@@ -61,11 +65,20 @@ type AnsweredWhy = AnswerOf<WhyDocument>
 
 /** As it is found, for every user: which others have its name is said by question.ts. */
 export interface Why
-  extends Omit<AnsweredWhy, 'object' | 'history' | 'deletedBy' | 'asOwner' | 'others'> {
+  extends Omit<
+    AnsweredWhy,
+    'object' | 'history' | 'deletedBy' | 'asOwner' | 'others' | 'elsewhere'
+  > {
   readonly object: Named
   readonly deletedBy: readonly DeletedBy[]
   readonly asOwner: AsOwner | null
   readonly history: readonly History[]
+  readonly elsewhere: readonly OwnerElsewhere[]
+}
+
+/** As one rule has it; what the cluster is called is said by question.ts. */
+export type OwnerElsewhere = Omit<Row<AnsweredWhy['elsewhere']>, 'owner'> & {
+  readonly owner: OwnerElsewhereName
 }
 
 export interface OwnershipTree {
@@ -243,6 +256,19 @@ function markedBy(node: Node | undefined, marks: MarkSettings): Why['managers'] 
   }))
 }
 
+/** As the rules that ask for such owners have it. */
+function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewhere'] {
+  const ofKind = node === undefined ? null : rulesOfKind(facts.rules, node.object)
+  if (node === undefined || ofKind === null || !isReadFor(node.object, ofKind)) return []
+  const owner = ownerNamedBy(node.object.annotations)
+  return ofKind.rules.flatMap((rule) => {
+    const status = elsewhereOf(facts, rule, node.object)
+    if (!isMatch(rule.match, node.object, facts.state?.now ?? 0)) return []
+    if (owner === null || status === null || status.type === 'unnamed') return []
+    return [{ rule: rule.name, owner, state: status.type, because: status.because }]
+  })
+}
+
 /** While the tree grows, the index catches up with the log. */
 async function dependentsOf(
   view: View,
@@ -305,7 +331,15 @@ function standingIn(
   marks: MarkSettings,
 ): Pick<
   Why,
-  'managers' | 'phase' | 'doubt' | 'verdict' | 'admission' | 'attempt' | 'obstacle' | 'asOwner'
+  | 'managers'
+  | 'elsewhere'
+  | 'phase'
+  | 'doubt'
+  | 'verdict'
+  | 'admission'
+  | 'attempt'
+  | 'obstacle'
+  | 'asOwner'
 > & {
   readonly node: Node | undefined
 } {
@@ -315,6 +349,7 @@ function standingIn(
   return {
     node,
     managers: markedBy(node, marks),
+    elsewhere: ownersElsewhere(view, node),
     phase: phaseOf(view, node),
     doubt: node?.doubt ?? null,
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },

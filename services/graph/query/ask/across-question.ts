@@ -1,5 +1,6 @@
 /**
- * `GET /v1/across`: what tools' marks name as managed by an object, in all clusters.
+ * `GET /v1/across`: what tools' marks name as managed by an object, in all clusters, and what names
+ * it as its owner by `kinfold.io/owner`.
  *
  * What must stay true: who may not see the whole graph gets what they may list, in whatever
  * cluster, and of the rest neither a number nor the name of a cluster. So nothing is refused there
@@ -43,12 +44,12 @@ export function addAcross(
   const { access, clusters, forwarding, marks, oneAtATime, open } = parts
   server.get('/v1/across', async (request, reply) => {
     const isWhole = await access.mayAll(request)
-    const { kind = '', name = '', namespace, at: text, limit: most } = askedOf(request)
+    const { kind = '', name = '', namespace, uid, at: text, limit: most } = askedOf(request)
     const at = text === undefined ? undefined : askedIn(text)
     if (kind === '' || name === '') throw new Problem(400, 'ask with kind and name')
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
     const word = await clusters.kindWord(kind)
-    const asked = { kind, word, namespace, name, limit }
+    const asked = { kind, word, namespace, name, uid, limit }
     const sight = async (cluster: string) => await access.sight(request, cluster, 'list')
     const inTurn = async (views: readonly View[]): Promise<AcrossPart> =>
       await oneAtATime(request, async () => {
@@ -70,9 +71,11 @@ export function addAcross(
     })
     const answers = gathered.map(({ answer }) => answer)
     const left = at === undefined || !isWhole ? '' : leftOut(answers, meant, partial)
-    const answer = joined(answers, { asked: { kind, namespace, name }, within, refOf, limit })
+    const answer = joined(answers, {
+      ...{ asked: { kind, namespace, name }, within, refOf, isWhole, limit },
+    })
     const doubts = new Set([
-      ...(marks.tools.length === 0 ? [OFF] : []),
+      ...(marks.tools.length === 0 && answer.parts.length === 0 ? [OFF] : []),
       ...(isWhole ? [partial, left] : [LEFT_OUT, partial === '' ? '' : UNASKED]),
       ...answers.map((each) => each.partial),
     ])

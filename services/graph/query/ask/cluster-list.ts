@@ -10,6 +10,7 @@
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/paused.ts'
 import { isOverLimit } from '../../../../core/admit/rule-hold.ts'
+import { forgottenOf, unfollowedBecause } from '../../../../core/judge/elsewhere.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { isEnforced } from '../../../../core/model/rule/rule.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -51,10 +52,11 @@ interface Own {
 export function addClusterList(server: FastifyInstance, parts: ClusterListParts): void {
   const { clusters, forwarding, clock } = parts
   server.get('/v1/clusters', async (request, reply) => {
-    const own = async (views: readonly View[]): Promise<Own> => await ownOf(views, clock)
+    const known = await clusters.all()
+    const own = async (views: readonly View[]): Promise<Own> =>
+      await ownOf(views, clock, clusterRefs(known))
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return await own(mine)
-    const known = await clusters.all()
     const { all, partial } = await forwarding.gathered(request, reply, {
       ...{ asked: known, own },
       read: async (answer) => (await readJson(answer)) as Own,
@@ -75,19 +77,21 @@ export function addClusterList(server: FastifyInstance, parts: ClusterListParts)
   })
 }
 
-async function ownOf(views: readonly View[], clock: Clock): Promise<Own> {
+type RefOf = ReturnType<typeof clusterRefs>
+
+async function ownOf(views: readonly View[], clock: Clock, refOf: RefOf): Promise<Own> {
   const statuses: Own['statuses'][number][] = []
   const doubts = new Set<string>()
   for (const view of views) {
     const partial = view.partial()
     doubts.add(partial)
-    const status = partial === '' ? await statusOf(view, clock) : null
+    const status = partial === '' ? await statusOf(view, clock, refOf) : null
     statuses.push([view.cluster, view.name, status])
   }
   return { statuses, partial: [...doubts].filter((text) => text !== '').join('; ') }
 }
 
-async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
+async function statusOf(view: View, clock: Clock, refOf: RefOf): Promise<ClusterStatus> {
   const { cluster, facts, partition } = view
   const { state } = facts
   const { mode, preset } = facts.policy.policy
@@ -109,9 +113,23 @@ async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
     rules: rulesOf(view, tallies === undefined ? undefined : (tally?.rules ?? {})),
+    cutOff: cutOffFrom(view, refOf),
     refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),
     overdue: tallies === undefined ? null : await overdueOf(view, tally?.deleting ?? NONE_DELETING),
   }
+}
+
+/** Of the rules that may have anything deleted here. */
+function cutOffFrom({ facts, cluster }: View, refOf: RefOf): ClusterStatus['cutOff'] {
+  const imported = facts.rules.flatMap(({ elsewhere }) => {
+    const isShared = elsewhere?.exports.some(({ to }) => to.includes(cluster)) === true
+    return elsewhere !== null && isShared ? [elsewhere.cluster] : []
+  })
+  return [...new Set(imported)].flatMap((owner) => {
+    const because = unfollowedBecause(facts, owner)
+    if (because === '' || forgottenOf(facts, owner) !== undefined) return []
+    return [{ ownerCluster: refOf(owner), because }]
+  })
 }
 
 /** `counted`: undefined while that is not over. */

@@ -18,6 +18,7 @@ import { clientOf } from '../../../../runtime/http/client.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { Cuts } from '../../../../runtime/shares/cuts.ts'
 import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
+import type { Why as WhyDocument } from '../../api/answer-schema.ts'
 import {
   type Answered,
   type AsOf,
@@ -177,11 +178,26 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const orphaned = await withOwnerShown(parts, request, view, answer.orphaned)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletion, deletedBy, orphaned, others } }
+      const elsewhere = await elsewhereAsShown(parts, request, answer.elsewhere)
+      const shown = { deletion, deletedBy, orphaned, others, elsewhere }
+      return { ...rest, answer: { ...answer, ...shown } }
     })
   })
   addCascade(server, parts, about)
   addPlans(server, parts, about)
+}
+
+/** Who may get an object may not know what other clusters are called. */
+async function elsewhereAsShown(
+  { access, clusters }: Pick<QuestionParts, 'access' | 'clusters'>,
+  request: FastifyRequest,
+  all: Why['elsewhere'],
+): Promise<WhyDocument['elsewhere']> {
+  if (all.length === 0) return []
+  const refOf = clusterRefs((await access.mayAll(request)) ? await clusters.all() : [])
+  return all.map(({ owner: { cluster, ...owner }, ...each }) => {
+    return { ...each, owner: { cluster: refOf(cluster), ...owner } }
+  })
 }
 
 /** Who deleted it, for the answers beside `why`. */
