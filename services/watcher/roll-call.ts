@@ -3,8 +3,8 @@
  * which ones do: a watcher that resumes does not publish what is there already.
  *
  * What must stay true: until a kind was listed it is not known which owners its objects name; one
- * that cannot be listed keeps no other from it. A kind that its monitor lists from the start for the
- * same bridge is not listed twice.
+ * that cannot be listed keeps no other from it. A kind that its monitor lists from the start for
+ * the same bridge is not listed twice.
  *
  * Not here: what is published of objects (publish/telling.ts), what follows (owner-bridge.ts).
  */

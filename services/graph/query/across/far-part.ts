@@ -296,7 +296,7 @@ function cutText({ name }: View): string {
 }
 
 function reportsText(mode: string): string {
-  return mode === 'enforce' ? 'the rule only reports' : `Kinfold is in mode ${mode}`
+  return mode === 'enforce' ? 'the rule is in dry run' : `Kinfold is in mode ${mode}`
 }
 
 function isSameKind(a: GroupKind, b: GroupKind): boolean {

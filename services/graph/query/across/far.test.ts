@@ -95,7 +95,7 @@ function rowsOf({ parts }: Across): readonly string[] {
 }
 
 const THERE =
-  'rule far takes it along 1 h after its owner was deleted; not yet, as the rule only reports'
+  'rule far takes it along 1 h after its owner was deleted; not yet, as the rule is in dry run'
 
 test('an owner has what names it in other clusters, and their dependents, by rule', async (t) => {
   const asked = await asker(t)
