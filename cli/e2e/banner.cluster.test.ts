@@ -69,7 +69,7 @@ test('each command of the banner works as it is printed, the archive among them'
   const [tree, plan, remove, why, across, beside, rule, ...rest] = commands.map((line) =>
     line.trim(),
   )
-  const [enforce, edge, leave, restore, restored, tail, none] = rest
+  const [enforce, edge, along, leave, owned, restore, restored, tail, none] = rest
   equal(none, undefined, text)
   const first = await pasted(tree!, cwd)
   match(
@@ -103,10 +103,17 @@ test('each command of the banner works as it is printed, the archive among them'
     const { stdout, stderr } = await pasted(edge!, cwd)
     return stdout.includes('that owner is there') || stdout + stderr
   })
+  match((await pasted(along!, cwd)).stdout, /rule follows-north takes it along 1 h after its owner/)
   equal((await pasted(leave!, cwd)).code, 0)
   await eventually('its deletion is known in this one', async () => {
     const { stdout, stderr } = await pasted(edge!, cwd)
     return /that owner was deleted/.test(stdout) || stdout + stderr
+  })
+  await eventually('why names it, and who deleted it there', async () => {
+    const { stdout, stderr } = await pasted(owned!, cwd)
+    const owner = /owner ConfigMap\/region -n hub in cluster north.*was deleted/
+    const there = /^ +there: Deleted .* by alice/m
+    return (owner.test(stdout) && there.test(stdout)) || stdout + stderr
   })
   await eventually('restore finds them in the archive', async () => {
     const { code, stdout, stderr } = await pasted(restore!, cwd)

@@ -38,11 +38,11 @@ preset: parity
 across:
   aliases: { north: ${north}, south: ${south} }
   exports:
-    - { cluster: north, kinds: [ConfigMap], namespaces: [team, not-imported], to: [south] }
+    - { cluster: north, kinds: [ConfigMap], namespaces: [team, swept, not-imported], to: [south] }
 rules:
   - name: ${RULE}
     match: { kinds: [ConfigMap], namespaces: [team] }
-    elsewhere: { cluster: north, kinds: [ConfigMap], namespaces: [team, not-exported] }
+    elsewhere: { cluster: north, kinds: [ConfigMap], namespaces: [team, swept, not-exported] }
 `
 }
 
