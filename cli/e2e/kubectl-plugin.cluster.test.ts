@@ -42,7 +42,7 @@ suite('kubectl', { skip }, () => {
 
   test('completes commands, flags and kinds', () => {
     const completed = (...words: readonly string[]) => kubectl('__complete', 'kinfold', ...words)
-    equal(completed('plan', '').stdout, 'held\ndelete\n:4\n')
+    equal(completed('plan', '').stdout, 'held\nforget-cluster\ndelete\n:4\n')
     match(completed('tree', '--own').stdout, /^--owners\t[^\n]+\n:4\n$/)
     match(completed('tree', '--server', 'http://127.0.0.1:1', 'dep').stdout, /^deploy\/\n:6\n$/)
   })
