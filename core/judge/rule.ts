@@ -333,7 +333,7 @@ interface Wait {
 function waitOf(after: WaitSource, object: ObjectMeta): Wait | null {
   switch (after.type) {
     case 'fixed':
-      return { ms: after.ms, text: after.ms === 0 ? 'at ' : `${durationText(after.ms)} after ` }
+      return { ms: after.ms, text: after.ms === 0 ? 'since ' : `${durationText(after.ms)} after ` }
     case 'seconds': {
       const value = textOf(object.projected?.fields ?? [], after.path) ?? ''
       if (!/^\d{1,10}$/.test(value)) return null

@@ -30,12 +30,12 @@ const LIMITED = { authority, isReadingReviewed: true }
 const TREE = [
   'put node/n',
   'put pod/mine in shop <- node/n',
-  'put pod/zebra in elsewhere <- node/n',
+  'put pod/zebra in vault <- node/n',
   'put cm/zebra-mine in shop <- pod/mine',
-  'put cm/zebra in elsewhere <- pod/zebra@pod-zebra',
+  'put cm/zebra in vault <- pod/zebra@pod-zebra',
   'put pv/zebra <- node/n',
 ]
-const ANY_OF_HIDDEN = /zebra|elsewhere|ConfigMap|PersistentVolume/
+const ANY_OF_HIDDEN = /zebra|vault|ConfigMap|PersistentVolume/
 
 type Told = Readonly<Record<string, unknown>> & {
   readonly hidden: number
@@ -113,11 +113,11 @@ test('what a plan would hold is told of what its reader may get alone', async (t
 test('a cascade names what its reader may get, and counts the rest', async (t) => {
   const ask = await asking(t, [
     ...TREE,
-    'put cm/gone in elsewhere <- node/n',
+    'put cm/gone in vault <- node/n',
     'delete node/n',
-    'delete cm/gone in elsewhere',
+    'delete cm/gone in vault',
     'put pod/mine in shop <- node/n [deleting h.io/x]',
-    'put pod/zebra in elsewhere <- node/n [deleting h.io/x]',
+    'put pod/zebra in vault <- node/n [deleting h.io/x]',
   ])
   const [bob, ann] = [
     await ask('bob', 'cascade?uid=node-n'),
@@ -156,14 +156,14 @@ test('a cascade that is followed hides the same, in each line', async (t) => {
   const first = await line()
   doesNotMatch(first, ANY_OF_HIDDEN)
   equal(JSON.parse(first).hidden, 4)
-  const more = 'put pod/zebra-2 in elsewhere <- node/n'
+  const more = 'put pod/zebra-2 in vault <- node/n'
   await tell(group.log, eventsOf([...story, more]).slice(eventsOf(story).length))
   const second = await line()
   doesNotMatch(second, ANY_OF_HIDDEN)
   equal(JSON.parse(second).hidden, 5)
   // Who lost the right gets no more lines.
   mayStill = false
-  const last = [more, 'put pod/zebra-3 in elsewhere <- node/n']
+  const last = [more, 'put pod/zebra-3 in vault <- node/n']
   const told = eventsOf([...story, more]).length
   await tell(group.log, eventsOf([...story, ...last]).slice(told))
   await reader.read().then(
@@ -198,7 +198,7 @@ test('what is not reviewed in time, or is too much, is hidden', async (t) => {
 
 test('why names no other object than its reader may get', async (t) => {
   const waiting = [
-    ...['put node/n', 'put pod/zebra in elsewhere <- node/n! [deleting]', 'beat 5 pod 600'],
+    ...['put node/n', 'put pod/zebra in vault <- node/n! [deleting]', 'beat 5 pod 600'],
     ...['put node/n [deleting foreground]', 'put pv/zebra', 'put pod/mine in shop <- pv/zebra'],
     ...['pause', 'delete pv/zebra', 'put pv/zebra@zebra-again'],
   ]
@@ -243,7 +243,7 @@ test('dependents that their reader may not get have no name, and no page ends wi
 test('what is held in a namespace is told to who may list there, and of the rest nothing (T12)', async (t) => {
   const story = [
     ...['pause all', ...TREE, 'put cm/zebra-2 in shop <- node/n', 'delete node/n'],
-    ...['protect namespace/elsewhere', 'protect namespace/shop', 'protect kind/ConfigMap'],
+    ...['protect namespace/vault', 'protect namespace/shop', 'protect kind/ConfigMap'],
   ]
   for (const processes of [1, 2]) {
     const ask = await asking(t, story, processes)
@@ -303,7 +303,7 @@ test('whether there is a cluster is told to nobody who may list nothing of it (T
         for (const [who, cluster, namespace] of [
           ['eve', 'c', 'shop'],
           ['eve', 'nowhere', 'shop'],
-          ['ann', 'c', 'elsewhere'],
+          ['ann', 'c', 'vault'],
           ['ann', 'nowhere', 'shop'],
         ] as const) {
           const path = `${route}cluster=${cluster}&namespace=${namespace}${moment}`
