@@ -92,6 +92,7 @@ export class GraphGroup {
   readonly partitions: number
   readonly #coordinator: MemoryCoordinator
   readonly #processes = new Set<GraphProcess>()
+  #isEnded = false
 
   /** The log of `from` is in memory, its first record a millisecond later. */
   constructor(partitions: number, standbys = 0, from: number | Log = 1_000_000) {
@@ -194,9 +195,12 @@ export class GraphGroup {
     }
   }
 
-  /** Until every partition is folded to its end, and all are indexed. */
+  /** Until every partition is folded to its end, and all are indexed; an error once it ends. */
   async caughtUp(): Promise<void> {
-    while (!(await this.#isCaughtUp())) await setImmediate()
+    while (!(await this.#isCaughtUp())) {
+      if (this.#isEnded) throw new Error('the group of processes ended')
+      await setImmediate()
+    }
   }
 
   /** What lay before the position can be asked no more, from the next commit on. */
@@ -221,6 +225,7 @@ export class GraphGroup {
   }
 
   async stop(): Promise<void> {
+    this.#isEnded = true
     for (const process of [...this.#processes]) await process.stop()
   }
 }
