@@ -103,6 +103,7 @@ export class GraphGroup {
 
   async start(options: ProcessOptions = {}): Promise<GraphProcess> {
     const { log } = this
+    this.#isEnded = false
     const { token, authority, isReadingReviewed = false, onForwarded, around } = options
     const { marks = NO_MARKS } = options
     const clock = systemClock()
