@@ -179,6 +179,18 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
   )
   observeGauge(
     meter,
+    'kinfold_elsewhere_left_out',
+    'Of each cluster of which rules import owners: its namespaces of whose owners nothing is known, since they have too many.',
+    () =>
+      watchers.flatMap((watcher) => {
+        const { name: cluster, elsewhere } = watcher.status()
+        return elsewhere.map(({ cluster: owner_cluster, leftOut }) => {
+          return { value: leftOut.length, labels: { cluster, owner_cluster } }
+        })
+      }),
+  )
+  observeGauge(
+    meter,
     'leader_election_master_status',
     '1 while this process holds the Lease to watch the cluster, 0 while it waits for it.',
     () =>

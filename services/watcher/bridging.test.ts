@@ -119,7 +119,7 @@ test('an owner is published after an object that names it, and before its cluste
   const all = await said()
   ok(all.indexOf('named') < all.indexOf(`${OWNER.uid} there`), all.join())
   ok(all.indexOf(`${OWNER.uid} there`) < all.indexOf('followed'), all.join())
-  deepEqual(rig.watcher.status().elsewhere, [{ cluster: NORTH, cutOffBecause: '' }])
+  deepEqual(rig.watcher.status().elsewhere, [{ cluster: NORTH, cutOffBecause: '', leftOut: [] }])
   await commit([record(WATCHED)])
   await pass(15)
   equal((await said()).at(-1), `${OWNER.uid} deleted`)

@@ -61,6 +61,8 @@ interface Life {
   readonly sinceMs: number
   /** By cluster, as it was logged last: why it is cut off, empty where it is followed. */
   readonly logged: Map<ClusterId, string>
+  /** By cluster, how many namespaces that are left out were logged. */
+  readonly leftOut: Map<ClusterId, number>
 }
 
 interface Standing {
@@ -109,8 +111,10 @@ export class Bridging implements Onlooker {
 
   /** Of each cluster of which rules import owners. */
   status(): readonly ElsewhereStatus[] {
-    return [...(this.#life?.status ?? [])].map(([cluster, { cutOffBecause }]) => {
-      return { cluster, cutOffBecause }
+    const life = this.#life
+    if (life === undefined) return []
+    return [...life.status].map(([cluster, { cutOffBecause }]) => {
+      return { cluster, cutOffBecause, leftOut: life.bridge.leftOut(cluster) }
     })
   }
 
@@ -147,7 +151,8 @@ export class Bridging implements Onlooker {
     const status = new Map(bridge.clusters.map((each) => [each, NEVER] as const))
     const sinceMs = clock.monotonicMs()
     const logged = new Map<ClusterId, string>()
-    this.#life = { rules, bridge, call, others: new Map(others), status, sinceMs, logged }
+    const said = { sinceMs, logged, leftOut: new Map() }
+    this.#life = { rules, bridge, call, others: new Map(others), status, ...said }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -217,6 +222,7 @@ export class Bridging implements Onlooker {
       life.bridge.noteCluster(cluster, { clusterEpoch: now.epoch, cutOffBecause, folded })
     }
     this.#log(life, cluster, cutOffBecause)
+    this.#logLeftOut(life, cluster)
   }
 
   /** Of a cluster that is about to be followed, nothing. */
@@ -228,6 +234,17 @@ export class Bridging implements Onlooker {
     const fields = { cluster: server.name, owner_cluster: cluster, reason: cutOffBecause }
     if (cutOffBecause === '') observer.note('info', 'a cluster of owners is followed', fields)
     else observer.note('warn', 'a cluster of owners is cut off', fields)
+  }
+
+  #logLeftOut({ bridge, leftOut }: Life, cluster: ClusterId): void {
+    const { observer, server } = this.#deps
+    const namespaces = bridge.leftOut(cluster)
+    const news = namespaces.slice(leftOut.get(cluster) ?? 0)
+    leftOut.set(cluster, namespaces.length)
+    for (const owner_namespace of news) {
+      const fields = { cluster: server.name, owner_cluster: cluster, owner_namespace }
+      observer.note('warn', 'a namespace of owners is left out: it has too many', fields)
+    }
   }
 
   async #publish({ bridge }: Life): Promise<void> {

@@ -136,6 +136,43 @@ test('an owner that was deleted stays so once the log forgets it', () => {
   deepEqual(said(made.take(2)), [], 'nothing is remembered of it')
 })
 
+test('a namespace with too many owners is left out, and no other is', () => {
+  const rule = RULE.replaceAll('/team', '/team-*')
+  const made = new OwnerBridge({ cluster: 'c', epoch: 1, rules: [ruleIn(rule)] })
+  const known = (namespace: string, uid: string, departure?: Lineage['departure']): void =>
+    made.noteLineage(NORTH, uid, lineage(departure ?? null, { uid, namespace }))
+  const named = (namespace: string, uid: string): void => {
+    const owner = `kinfold.io/owner=${NORTH}/apps/ReplicaSet/${namespace}/web/${uid}`
+    made.noteObject(dependent(`of-${uid}`, `annotation:${owner}`), false)
+  }
+  made.noteCluster(NORTH, FOLLOWED)
+  known('team-a', 'a')
+  for (let index = 0; index < 99_999; index++) known('team-many', `m${index}`)
+  named('team-a', 'a')
+  named('team-many', 'm1')
+  deepEqual(said(made.take(0)), ['a there 1', 'm1 there 1', 'followed'])
+  known('team-b', 'b')
+  named('team-b', 'b')
+  deepEqual(made.leftOut(NORTH), ['team-many'])
+  deepEqual(said(made.take(1)), ['m1 unknown 1', 'b there 1'])
+  known('team-many', 'm1', WATCHED)
+  known('team-b', 'b', WATCHED)
+  deepEqual(said(made.take(2)), ['b deleted 1'])
+  equal(made.isFull(NORTH), false)
+})
+
+test('where no namespace has more than its share, all of the cluster is unknown', () => {
+  const rule = RULE.replaceAll('/team', '/team-*')
+  const made = new OwnerBridge({ cluster: 'c', epoch: 1, rules: [ruleIn(rule)] })
+  for (let index = 0; index < 100_001; index++) {
+    equal(made.isFull(NORTH), false)
+    const more = { uid: `m${index}`, namespace: `team-${index % 100}` }
+    made.noteLineage(NORTH, more.uid, lineage(null, more))
+  }
+  equal(made.isFull(NORTH), true)
+  deepEqual(made.leftOut(NORTH), [])
+})
+
 test('an owner is published anew once an object names it again', () => {
   const made = bridge()
   made.noteCluster(NORTH, FOLLOWED)

@@ -11,8 +11,8 @@
  * however many objects there are. One without a record, once all are read, is unknown: it may have
  * been published as something else before this bridge.
  *
- * Not here: reading lineage, and whether a cluster is followed (other-cluster.ts), what becomes of
- * the objects (core/judge/elsewhere.ts).
+ * Not here: reading lineage, and whether a cluster is followed (other-cluster.ts), how many owners
+ * are remembered (known-owners.ts), what becomes of the objects (core/judge/elsewhere.ts).
  */
 import { isShared } from '../../core/judge/elsewhere.ts'
 import type { ClusterElsewhere, OwnerElsewhere } from '../../core/model/event.ts'
@@ -24,6 +24,7 @@ import {
 } from '../../core/model/rule/elsewhere.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Lineage } from '../../ports/record/lineage.ts'
+import { KnownOwners } from './known-owners.ts'
 
 export type BridgeEvent = OwnerElsewhere | ClusterElsewhere
 
@@ -46,6 +47,7 @@ export interface OtherCluster {
 
 /** What the lineage says of an owner. */
 interface Known {
+  readonly namespace: string
   readonly lineage: OwnerLineage
   /** Its record was removed: it is remembered for as long as an object names it. */
   readonly isForgotten: boolean
@@ -67,7 +69,7 @@ interface Named extends Naming {
 type Naming = Pick<OwnerElsewhereName, 'cluster' | 'uid'>
 
 interface Followed {
-  readonly owners: Map<Uid, Known>
+  readonly owners: KnownOwners<Known>
   /** How many objects name each, and as what. */
   readonly named: Map<Uid, { readonly count: number; readonly owner: OwnerElsewhereName }>
   /** Of those that are named, as they were published last. */
@@ -80,12 +82,7 @@ interface Followed {
   isRead: boolean
   saidAt: number
   isNews: boolean
-  /** Owners were left out. */
-  isFull: boolean
 }
-
-/** Of one cluster: some 50 MB. */
-const MOST_OWNERS = 100_000
 
 /** As often as the fold expects it (core/model/constant.ts, ELSEWHERE_FRESH_MS), three times. */
 export const PULSE_MS = 60_000
@@ -170,17 +167,22 @@ export class OwnerBridge {
     const last = lineage === null ? known?.lineage : keptOf(lineage)
     if (last === undefined || (lineage === null && !isNamed) || !this.#isShared(last)) {
       followed.owners.delete(uid)
-    } else if (known === undefined && followed.owners.size >= MOST_OWNERS) {
-      followed.isFull = true
-    } else {
-      followed.owners.set(uid, { lineage: last, isForgotten: lineage === null })
-      if (isNamed) followed.pending.add(uid)
+      return
     }
+    const now = { namespace: last.namespace, lineage: last, isForgotten: lineage === null }
+    // What was published of those that are forgotten is taken back.
+    const changed = [uid, ...followed.owners.set(uid, now)]
+    for (const each of changed) if (followed.named.has(each)) followed.pending.add(each)
   }
 
   /** More owners there are shared than are kept: of some it is not known what they are. */
   isFull(cluster: ClusterId): boolean {
-    return this.#clusters.get(cluster)?.isFull === true
+    return this.#clusters.get(cluster)?.owners.isFull === true
+  }
+
+  /** The namespaces there of whose owners nothing is known, since they have too many. */
+  leftOut(cluster: ClusterId): readonly string[] {
+    return [...(this.#clusters.get(cluster)?.owners.leftOut ?? [])]
   }
 
   #isShared(owner: OwnerElsewhereName): boolean {
@@ -288,9 +290,9 @@ function keptOf(lineage: Lineage): OwnerLineage {
 
 function newFollowed(): Followed {
   return {
-    ...{ owners: new Map(), named: new Map(), published: new Map(), pending: new Set() },
-    ...{ state: undefined, saidAt: Number.NEGATIVE_INFINITY, isNews: true, isFull: false },
-    isRead: false,
+    ...{ owners: new KnownOwners<Known>(), named: new Map(), published: new Map() },
+    ...{ state: undefined, saidAt: Number.NEGATIVE_INFINITY, isNews: true },
+    ...{ isRead: false, pending: new Set() },
   }
 }
 

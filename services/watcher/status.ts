@@ -39,6 +39,8 @@ export interface ElsewhereStatus {
   readonly cluster: ClusterId
   /** Why it is not followed; empty where it is. */
   readonly cutOffBecause: string
+  /** Its namespaces of whose owners nothing is known, since they have too many. */
+  readonly leftOut: readonly string[]
 }
 
 export interface KindStatus extends GroupKind {
