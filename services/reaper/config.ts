@@ -93,8 +93,11 @@ export interface ReaperConfig {
    * try, and with it the guard against an adoption in between).
    */
   readonly conflicts: number
-  /** Commands per partition between the oldest unsettled one and the newest read. */
+  /** Unsettled commands of a partition that are kept in memory, and of one namespace at least. */
   readonly window: number
+  readonly few: number
+  /** Commands of a partition between the oldest unsettled one and the newest read. */
+  readonly reach: number
   /**
    * Bytes of the metadata of a committed offset. Ranges beyond it are left out, and those commands
    * carried out twice. The log accepts 64 KiB.
@@ -164,6 +167,8 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   retryAfterCapMs: 5_000,
   conflicts: 40,
   window: 10_000,
+  few: 50,
+  reach: 200_000,
   detailBytes: 60_000,
   page: 250,
   pollMs: 5_000,

@@ -288,7 +288,7 @@ test('saves what is settled beyond a slow command, and does not carry it out aga
   deepEqual(await world.log.loadPosition(READER, 'commands', 0), { offset: 30n, detail: '' })
 })
 
-test('reads no further than its window', async () => {
+test('reads no further than its reach beyond what is unsettled', async () => {
   const world = await World.open()
   const commands = await dependents(world, 100)
   const held = Promise.withResolvers<undefined>()
@@ -296,7 +296,7 @@ test('reads no further than its window', async () => {
     request.method === 'DELETE' && request.path.endsWith('/pod-0') ? held.promise : undefined,
   )
   await world.command(...commands)
-  const running = world.start({ window: 40, page: 10, maxConcurrency: 4 })
+  const running = world.start({ reach: 40, page: 10, maxConcurrency: 4 })
   await world.settled(39)
   await world.clock.advance(100)
   equal((await world.results()).length, 39)

@@ -175,7 +175,7 @@ export class Backlog {
  * cluster-scoped owners, so those GETs take turns of their own, which no change of a cluster-scoped
  * object waits for.
  */
-function turnOf({ type, target: { namespace } }: Command): string {
+export function turnOf({ type, target: { namespace } }: Command): string {
   return namespace === '' && type === 'VerifyOwner' ? 'looks at cluster-scoped owners' : namespace
 }
 

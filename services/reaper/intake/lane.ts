@@ -1,21 +1,30 @@
 /**
  * One partition of `commands`: reads it from the saved position, passes each command on, and knows
- * which position may be saved.
+ * which position may be saved. Those of a namespace with many are read past, and read again later,
+ * so that it does not keep others from being read.
  *
  * What must stay true: a command leaves the window only when its result is appended, or when a
- * record that cannot be read is in `dead-letter`.
+ * record that cannot be read is in `dead-letter`. Those of one namespace are passed on in the order
+ * of the log.
  *
- * Not here: the order in which commands are sent (backlog.ts), when positions are saved
- * (reaper.ts).
+ * Not here: whose commands are put off (share.ts), the order in which commands are sent
+ * (backlog.ts), when positions are saved (reaper.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Command } from '../../../core/model/command.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import { type Entry, type Log, LogError, type SavedPosition } from '../../../ports/log.ts'
+import {
+  type Entry,
+  type Log,
+  LogError,
+  type Page,
+  type SavedPosition,
+} from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { LogRetry } from '../../../runtime/retry.ts'
-import type { Job } from './backlog.ts'
+import { type Job, turnOf } from './backlog.ts'
 import { type AgeOf, createLogTime, type LogTime, unwitnessed } from './moment.ts'
+import { type ShareBounds, Shares } from './share.ts'
 import { Window } from './window.ts'
 
 /** Name under which positions are saved. */
@@ -28,6 +37,14 @@ export interface Lane {
   unsettled(): number
 }
 
+export interface LaneBounds extends ShareBounds {
+  /** Commands between the oldest unsettled one and the newest read. */
+  readonly reach: number
+  readonly page: number
+  readonly pollMs: number
+  readonly detailBytes: number
+}
+
 export interface LaneParts {
   readonly partition: number
   readonly log: Log
@@ -36,12 +53,7 @@ export interface LaneParts {
   /** If the log reports it itself; else the clock does. */
   readonly ageMs?: AgeOf | undefined
   readonly retry: LogRetry
-  readonly bounds: {
-    readonly window: number
-    readonly page: number
-    readonly pollMs: number
-    readonly detailBytes: number
-  }
+  readonly bounds: LaneBounds
   readonly submit: (job: Job) => void
   readonly onUnreadable: (position: bigint, reason: string) => void
   /** The position to read from is outside the log; reading continues where the log begins. */
@@ -52,27 +64,41 @@ export function createLane(parts: LaneParts): Lane {
   return new OnePartition(parts)
 }
 
+/** From a position of the log on, until the log no longer holds what is to be read. */
+interface Reading {
+  readonly window: Window
+  readonly shares: Shares
+}
+
+/** A command that was read. */
+interface Read {
+  readonly command: Command
+  readonly entry: Entry
+  readonly ticket: number
+  readonly namespace: string
+}
+
+interface Waiter {
+  readonly isSo: () => boolean
+  readonly wake: () => void
+}
+
 class OnePartition implements Lane {
   readonly #parts: LaneParts
   readonly #time: LogTime
   /** Records before it existed when this partition began to be read. */
   #end = 0n
-  /**
-   * How far the window may be filled before the next read: a page must fit, so it is not read on
-   * one command at a time.
-   */
-  readonly #fill: number
+  /** A page must fit, so it is not read on one command at a time. */
   readonly #page: number
   #window: Window | undefined
   #saved: SavedPosition | undefined
-  #onRoom: (() => void) | undefined
+  readonly #waiters = new Set<Waiter>()
 
   constructor(parts: LaneParts) {
-    const { page, window } = parts.bounds
+    const { page, window, reach } = parts.bounds
     this.#parts = parts
     this.#time = createLogTime(parts.clock, parts.ageMs)
-    this.#page = Math.min(page, window)
-    this.#fill = window - this.#page
+    this.#page = Math.min(page, window, reach)
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -82,7 +108,8 @@ class OnePartition implements Lane {
     while (!signal.aborted) {
       this.#window = new Window(from, bounds.detailBytes)
       this.#end = (await retry(() => log.bounds('commands', partition), signal)).end
-      const lost = await this.#readOn(this.#window, from.offset, signal)
+      const reading = { window: this.#window, shares: new Shares(bounds) }
+      const lost = await this.#read(reading, from.offset, signal)
       from = await this.#start(signal)
       this.#parts.onPositionLost(lost, from.offset)
     }
@@ -108,61 +135,141 @@ class OnePartition implements Lane {
   }
 
   /** Returns the offset that the log no longer holds. */
-  async #readOn(window: Window, first: bigint, signal: AbortSignal): Promise<bigint> {
-    const { partition, log, retry, bounds } = this.#parts
-    const options = { limit: this.#page, waitMs: bounds.pollMs }
+  async #read(reading: Reading, first: bigint, signal: AbortSignal): Promise<bigint> {
+    const ended = new AbortController()
+    const until = AbortSignal.any([signal, ended.signal])
+    const loops = [this.#readOn(reading, first, until), this.#readAgain(reading, until)]
+    try {
+      return await Promise.race(loops)
+    } finally {
+      ended.abort()
+      await Promise.allSettled(loops)
+    }
+  }
+
+  async #readOn(reading: Reading, first: bigint, signal: AbortSignal): Promise<bigint> {
+    const { window, shares } = reading
+    const { reach, pollMs } = this.#parts.bounds
+    const hasRoom = (): boolean => shares.hasRoom(this.#page) && window.size() + this.#page <= reach
     for (let from = first; ; ) {
-      await this.#room(window, signal)
-      try {
-        const page = await retry(
-          () => log.read('commands', partition, from, options, signal),
-          signal,
-        )
-        for (const entry of page.entries) await this.#take(window, entry, signal)
-        window.readTo(page.next)
-        from = page.next
-      } catch (error) {
-        if (error instanceof LogError && error.code === 'OUT_OF_RANGE') return from
-        throw error
-      }
+      await this.#until(hasRoom, signal)
+      const page = await this.#pageAt(from, pollMs, signal)
+      if (page === undefined) return from
+      for (const entry of page.entries) await this.#take(reading, entry, signal)
+      window.readTo(page.next)
+      from = page.next
     }
   }
 
-  async #room(window: Window, signal: AbortSignal): Promise<void> {
-    while (window.size() > this.#fill && !signal.aborted) {
+  /** What was put off. */
+  async #readAgain(reading: Reading, signal: AbortSignal): Promise<bigint> {
+    const { window, shares } = reading
+    for (;;) {
+      await this.#until(() => shares.next !== undefined, signal)
+      const namespace = shares.next
+      const ticket = namespace === undefined ? undefined : shares.firstOf(namespace)
+      if (namespace === undefined || ticket === undefined) continue
+      const from = window.offsetOf(ticket)
+      const page = await this.#pageAt(from, this.#parts.bounds.pollMs, signal)
+      const [first] = page?.entries ?? []
+      if (page === undefined || (first !== undefined && first.offset !== from)) return from
+      for (const entry of page.entries) await this.#takeAgain(reading, namespace, entry, signal)
+      shares.passTurn(namespace)
+    }
+  }
+
+  /** Undefined where the log no longer holds it. */
+  async #pageAt(from: bigint, waitMs: number, signal: AbortSignal): Promise<Page | undefined> {
+    const { partition, log, retry } = this.#parts
+    const options = { limit: this.#page, waitMs }
+    try {
+      return await retry(() => log.read('commands', partition, from, options, signal), signal)
+    } catch (error) {
+      if (error instanceof LogError && error.code === 'OUT_OF_RANGE') return undefined
+      throw error
+    }
+  }
+
+  async #until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!isSo()) {
+      signal.throwIfAborted()
       const { promise, resolve } = Promise.withResolvers<void>()
-      const go = (): void => resolve()
-      this.#onRoom = go
-      signal.addEventListener('abort', go, { once: true })
+      const wake = (): void => resolve()
+      const waiter = { isSo, wake }
+      this.#waiters.add(waiter)
+      signal.addEventListener('abort', wake, { once: true })
       await promise
-      signal.removeEventListener('abort', go)
+      signal.removeEventListener('abort', wake)
+      this.#waiters.delete(waiter)
     }
   }
 
-  async #take(window: Window, entry: Entry, signal: AbortSignal): Promise<void> {
-    const { partition, log, codec, retry, submit, onUnreadable } = this.#parts
+  #wake(): void {
+    for (const { isSo, wake } of this.#waiters) if (isSo()) wake()
+  }
+
+  async #take(reading: Reading, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { window, shares } = reading
     this.#time.saw(entry.timestamp)
     const ticket = window.take(entry.offset)
     if (ticket === undefined) return
-    const settle = (): void => {
+    const command = this.#commandIn(entry)
+    if (typeof command === 'string') {
+      await this.#setAside(entry, command, signal)
       window.settle(ticket)
-      if (window.size() <= this.#fill) this.#onRoom?.()
-    }
-    const command = readCommand(codec, entry, log.partitions('events'))
-    if (typeof command !== 'string') {
-      const moments = this.#time.momentsOf(command, entry.timestamp)
-      const isLate = entry.offset < this.#end
-      submit({
-        command,
-        moments: isLate ? unwitnessed(moments) : moments,
-        onSettled: [settle],
-      })
       return
     }
-    const record = deadLetter(codec, partition, entry, command)
+    const namespace = `${command.cluster}/${turnOf(command)}`
+    if (shares.keep(namespace)) this.#passOn(reading, { command, entry, ticket, namespace })
+    else shares.putOff(namespace, ticket)
+    this.#wake()
+  }
+
+  /** If it is the next of its namespace, and there is room. */
+  async #takeAgain(
+    reading: Reading,
+    namespace: string,
+    entry: Entry,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { window, shares } = reading
+    const ticket = shares.firstOf(namespace)
+    if (ticket === undefined || window.offsetOf(ticket) !== entry.offset) return
+    if (!shares.keepFirst(namespace)) return
+    const command = this.#commandIn(entry)
+    if (typeof command !== 'string') {
+      return this.#passOn(reading, { command, entry, ticket, namespace })
+    }
+    await this.#setAside(entry, command, signal)
+    window.settle(ticket)
+    shares.release(namespace)
+  }
+
+  #passOn({ window, shares }: Reading, { command, entry, ticket, namespace }: Read): void {
+    const moments = this.#time.momentsOf(command, entry.timestamp)
+    const settle = (): void => {
+      if (!window.settle(ticket)) return
+      shares.release(namespace)
+      this.#wake()
+    }
+    const isLate = entry.offset < this.#end
+    this.#parts.submit({
+      command,
+      moments: isLate ? unwitnessed(moments) : moments,
+      onSettled: [settle],
+    })
+  }
+
+  #commandIn(entry: Entry): Command | string {
+    const { codec, log } = this.#parts
+    return readCommand(codec, entry, log.partitions('events'))
+  }
+
+  async #setAside(entry: Entry, reason: string, signal: AbortSignal): Promise<void> {
+    const { partition, log, codec, retry, onUnreadable } = this.#parts
+    const record = deadLetter(codec, partition, entry, reason)
     await retry(() => log.append('dead-letter', partition, [record]), signal)
-    onUnreadable(entry.offset, command)
-    settle()
+    onUnreadable(entry.offset, reason)
   }
 }
 

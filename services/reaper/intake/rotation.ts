@@ -7,20 +7,12 @@
  *
  * Not here: which commands may be sent (backlog.ts).
  */
+import { Queue } from './queue.ts'
 
 export interface Taken<Item> {
   readonly kind: string
   readonly item: Item
 }
-
-interface Queue<Item> {
-  readonly items: Item[]
-  /** How many of `items` are taken. */
-  head: number
-}
-
-/** So many that are taken are not worth moving the rest. */
-const SPLICE_FROM = 1_024
 
 export class Rotation<Item> {
   /** In both the first entry has the next turn; neither holds one that is empty. */
@@ -30,9 +22,9 @@ export class Rotation<Item> {
   add(namespace: string, kind: string, item: Item): void {
     const queues = this.#namespaces.get(namespace) ?? new Map<string, Queue<Item>>()
     this.#namespaces.set(namespace, queues)
-    const queue = queues.get(kind) ?? { items: [], head: 0 }
+    const queue = queues.get(kind) ?? new Queue<Item>()
     queues.set(kind, queue)
-    queue.items.push(item)
+    queue.push(item)
     this.#size++
   }
 
@@ -57,21 +49,12 @@ export class Rotation<Item> {
   #takeOf(namespace: string, kind: string): Item {
     const queues = this.#namespaces.get(namespace) as Map<string, Queue<Item>>
     const queue = queues.get(kind) as Queue<Item>
-    const item = shift(queue)
+    const item = queue.shift()
     this.#size--
     queues.delete(kind)
-    if (queue.head < queue.items.length) queues.set(kind, queue)
+    if (!queue.isEmpty) queues.set(kind, queue)
     this.#namespaces.delete(namespace)
     if (queues.size > 0) this.#namespaces.set(namespace, queues)
     return item
   }
-}
-
-function shift<Item>(queue: Queue<Item>): Item {
-  const item = queue.items[queue.head++] as Item
-  if (queue.head > SPLICE_FROM && queue.head * 2 > queue.items.length) {
-    queue.items.splice(0, queue.head)
-    queue.head = 0
-  }
-  return item
 }

@@ -52,13 +52,19 @@ export class Window {
     return this.#base + this.#offsets.length - 1
   }
 
-  settle(ticket: number): void {
+  /** False: it was settled before. */
+  settle(ticket: number): boolean {
     const index = ticket - this.#base
-    // A repeat: it is settled already.
-    if (index < this.#head || this.#settled[index] !== false) return
+    if (index < this.#head || this.#settled[index] !== false) return false
     this.#settled[index] = true
     this.#open--
     this.#advance()
+    return true
+  }
+
+  /** Of a command that is not settled. */
+  offsetOf(ticket: number): bigint {
+    return this.#offsets[ticket - this.#base] as bigint
   }
 
   /** There is no command between the last one taken and `end`. */

@@ -1,0 +1,115 @@
+/** Whose commands are kept, against the plainest model: a list of each namespace. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type ShareBounds, Shares } from './share.ts'
+
+const BOUNDS: ShareBounds = { window: 40, few: 4 }
+const PAGE = 5
+
+type Step = { readonly what: 'read'; readonly of: number } | { readonly what: 'settle' | 'again' }
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ what: fc.constant('read' as const), of: fc.nat(6) }) },
+    { weight: 2, arbitrary: fc.record({ what: fc.constantFrom('settle' as const, 'again') }) },
+  ) as fc.Arbitrary<Step>,
+  { maxLength: 400, size: 'max' },
+)
+
+/** What is kept and put off, by namespace, as tickets. */
+class Model {
+  readonly shares = new Shares(BOUNDS)
+  readonly kept = new Map<string, number[]>()
+  readonly later = new Map<string, number[]>()
+  #ticket = 0
+
+  get size(): number {
+    return [...this.kept.values()].flat().length
+  }
+
+  read(namespace: string): void {
+    if (!this.shares.hasRoom(PAGE)) return
+    const had = this.kept.get(namespace) ?? []
+    const ticket = this.#ticket++
+    if (this.shares.keep(namespace)) {
+      equal(this.later.get(namespace) ?? 0, 0, 'an earlier one is put off')
+      this.kept.set(namespace, [...had, ticket])
+      return
+    }
+    ok(had.length >= BOUNDS.few || this.later.has(namespace), 'it has few, and none is put off')
+    this.shares.putOff(namespace, ticket)
+    this.later.set(namespace, [...(this.later.get(namespace) ?? []), ticket])
+  }
+
+  settle(at: number): void {
+    const all = [...this.kept]
+    const [namespace, tickets] = all[at % Math.max(1, all.length)] ?? []
+    if (namespace === undefined || tickets === undefined) return
+    const [, ...left] = tickets
+    if (left.length === 0) this.kept.delete(namespace)
+    else this.kept.set(namespace, left)
+    this.shares.release(namespace)
+  }
+
+  again(): void {
+    const namespace = this.shares.next
+    if (namespace === undefined) return
+    for (let count = 0; count < PAGE; count++) {
+      const ticket = this.shares.firstOf(namespace)
+      const [first, ...rest]: readonly number[] = this.later.get(namespace) ?? []
+      equal(ticket, first)
+      if (ticket === undefined || !this.shares.keepFirst(namespace)) break
+      this.kept.set(namespace, [...(this.kept.get(namespace) ?? []), ticket])
+      if (rest.length === 0) this.later.delete(namespace)
+      else this.later.set(namespace, rest)
+    }
+    this.shares.passTurn(namespace)
+  }
+}
+
+test('of a namespace in order, never more than the window, and each is kept in the end', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const model = new Model()
+      const order = new Map<string, number>()
+      all.forEach((step, index) => {
+        if (step.what === 'read') model.read(`ns-${step.of}`)
+        else if (step.what === 'settle') model.settle(index)
+        else model.again()
+        ok(model.size <= BOUNDS.window, `${model.size} are kept`)
+        for (const [namespace, tickets] of model.kept) {
+          deepEqual(
+            tickets,
+            tickets.toSorted((a, b) => a - b),
+          )
+          const last = tickets.at(-1) ?? -1
+          ok(last >= (order.get(namespace) ?? -1))
+          order.set(namespace, last)
+        }
+      })
+      for (let turns = 0; model.kept.size + model.later.size > 0; turns++) {
+        ok(turns < 3_000, 'some are never kept')
+        model.again()
+        model.settle(turns)
+      }
+    }),
+  )
+})
+
+test('a namespace with few has room beside one with very many', () => {
+  const shares = new Shares({ window: 10_000, few: 50 })
+  let kept = 0
+  for (let ticket = 0; ticket < 100_000; ticket++) {
+    if (shares.keep('many')) kept++
+    else shares.putOff('many', ticket)
+  }
+  equal(kept, 7_500)
+  ok(shares.hasRoom(250))
+  for (let count = 0; count < 50; count++) ok(shares.keep('few'))
+  equal(shares.keep('few'), false)
+  shares.putOff('few', 100_000)
+  equal(shares.next, undefined, 'both have enough')
+  for (let count = 0; count < 25; count++) shares.release('few')
+  equal(shares.next, 'few')
+})
