@@ -69,16 +69,16 @@ export class Batch {
    * The state of each object after the batch: readers keep the last entry of a key, and history has
    * every change.
    */
-  readonly #lineage = new Map<string, Lineage | null>()
+  #lineage = new Map<string, Lineage | null>()
   /** As the last `take` has them. */
   #rows: readonly StoreChange[] = []
   /** Of these, the first: what is kept beside the state is behind it. */
   #stateRows = 0
   /** What facts were before each change, in the order of events. */
-  readonly #formers: FormerChange[] = []
-  readonly #outputs = new Map<string, Output>()
+  #formers: FormerChange[] = []
+  #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
-  readonly #lastOutputs = new Map<Topic, Output>()
+  #lastOutputs = new Map<Topic, Output>()
   #position: Position
   /** Before the first record. */
   #begin: bigint
@@ -322,7 +322,7 @@ export class Batch {
       const value = lineage === null ? null : this.#codec.encode(lineage)
       this.#putOwn('lineage', key, value)
     }
-    this.#lineage.clear()
+    this.#lineage = new Map()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     const changelog: Produced[] = []
     const values: StoreChange[] = []
@@ -374,9 +374,9 @@ export class Batch {
   clear(): void {
     this.#working.clear(this.#rows.slice(0, this.#stateRows))
     this.#rows = []
-    this.#formers.length = 0
-    this.#outputs.clear()
-    this.#lastOutputs.clear()
+    this.#formers = []
+    this.#outputs = new Map()
+    this.#lastOutputs = new Map()
     this.#records = 0
     this.#begin = this.#position.position
   }
