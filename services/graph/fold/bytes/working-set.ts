@@ -33,8 +33,14 @@ import { copyOf } from './slab.ts'
 /** Of all tasks of the process. */
 const table = new ByteTable(REMEMBERED_BYTES)
 
+/** What it is now; null: nothing. Undefined: a part of another value. */
+export interface ChangedKey {
+  readonly key: string
+  readonly value: StateValue | null | undefined
+}
+
 /** A key that holds nothing has null where it was asked; undefined is what was not asked. */
-export class Entry {
+export class Entry implements ChangedKey {
   readonly key: string
   readonly table: Table
   stored: StateValue | null | undefined
