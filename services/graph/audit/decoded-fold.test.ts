@@ -137,7 +137,8 @@ async function foldBoth(
     }
     if (outcome.continues) left.splice(Math.min(left.length, 3), 0, { type: 'Continue' })
     if (folded % (parts.batch ?? BATCH) !== 0 && left.length > 0) continue
-    for (const [key, value] of reference.changes) {
+    for (const { key, value } of reference.changes) {
+      if (value === undefined) continue
       for (const { graph } of others) deepEqual(graph.get(key) ?? null, value, key)
     }
     await storeBatch(parts, reference)

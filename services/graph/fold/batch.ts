@@ -18,7 +18,7 @@ import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
-import type { Position, StateValue } from '../../../core/model/state.ts'
+import type { Position } from '../../../core/model/state.ts'
 import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
@@ -29,7 +29,7 @@ import { chained, digestOf, NO_DIGEST } from './bytes/digest.ts'
 import { loggedCommand } from './bytes/long-command.ts'
 import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
-import { type Entry as KeyEntry, WorkingSet } from './bytes/working-set.ts'
+import { type ChangedKey, type Entry as KeyEntry, WorkingSet } from './bytes/working-set.ts'
 import { type FormerChange, formerRecords } from './former/former-record.ts'
 import { type Formers, rowsOf } from './former/former-rows.ts'
 import { RowStore } from './former/row-store.ts'
@@ -69,16 +69,16 @@ export class Batch {
    * The state of each object after the batch: readers keep the last entry of a key, and history has
    * every change.
    */
-  readonly #lineage = new Map<string, Lineage | null>()
+  #lineage = new Map<string, Lineage | null>()
   /** As the last `take` has them. */
   #rows: readonly StoreChange[] = []
   /** Of these, the first: what is kept beside the state is behind it. */
   #stateRows = 0
   /** What facts were before each change, in the order of events. */
-  readonly #formers: FormerChange[] = []
-  readonly #outputs = new Map<string, Output>()
+  #formers: FormerChange[] = []
+  #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
-  readonly #lastOutputs = new Map<Topic, Output>()
+  #lastOutputs = new Map<Topic, Output>()
   #position: Position
   /** Before the first record. */
   #begin: bigint
@@ -113,11 +113,8 @@ export class Batch {
   }
 
   /** What the batch changed, as its last record left it. */
-  get changes(): ReadonlyMap<string, StateValue | null> {
-    const changes = new Map<string, StateValue | null>()
-    for (const { key, value } of this.#working.changed)
-      if (value !== undefined) changes.set(key, value)
-    return changes
+  get changes(): readonly ChangedKey[] {
+    return this.#working.changed
   }
 
   /** Reads the stored state, without the batch's changes. */
@@ -297,13 +294,11 @@ export class Batch {
     const { head, tail } = agendaOf(this.#working)
     if (head !== tail) return []
     const { changed } = this.#working
-    let before = Number(this.#position.position) % Math.max(1, changed.length)
-    for (const { key, value } of changed) {
-      if (before-- > 0 || value?.type !== 'Node') continue
-      const facts = this.#facts.of(clusterIn(key))
-      return faultsOf(facts, value).map((fault) => `${key}: ${fault}`)
-    }
-    return []
+    const from = Number(this.#position.position) % Math.max(1, changed.length)
+    const isNode = ({ value }: ChangedKey): boolean => value?.type === 'Node'
+    const { key, value } = changed.find((each, at) => at >= from && isNode(each)) ?? NO_CHANGE
+    if (value?.type !== 'Node') return []
+    return faultsOf(this.#facts.of(clusterIn(key)), value).map((fault) => `${key}: ${fault}`)
   }
 
   /** Of the position reached, for audits. */
@@ -322,7 +317,7 @@ export class Batch {
       const value = lineage === null ? null : this.#codec.encode(lineage)
       this.#putOwn('lineage', key, value)
     }
-    this.#lineage.clear()
+    this.#lineage = new Map()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     const changelog: Produced[] = []
     const values: StoreChange[] = []
@@ -330,10 +325,10 @@ export class Batch {
       changelog.push({ key, value })
       values.push([key, value])
     }
-    for (const entry of this.#working.changed) {
+    this.#working.changed.forEach((entry) => {
       const { key, bytes = null } = entry
       if (bytes !== null || !this.#cameAndWent(entry)) put(key, bytes)
-    }
+    })
     put(POSITION_KEY, this.#codec.encode(this.#position))
     this.#stateRows = values.length
     this.#rows = this.#rowsOf(values)
@@ -374,15 +369,17 @@ export class Batch {
   clear(): void {
     this.#working.clear(this.#rows.slice(0, this.#stateRows))
     this.#rows = []
-    this.#formers.length = 0
-    this.#outputs.clear()
-    this.#lastOutputs.clear()
+    this.#formers = []
+    this.#outputs = new Map()
+    this.#lastOutputs = new Map()
     this.#records = 0
     this.#begin = this.#position.position
   }
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+const NO_CHANGE: ChangedKey = { key: '', value: undefined }
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   if (a === undefined || b === undefined) return a === b

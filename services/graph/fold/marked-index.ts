@@ -18,6 +18,7 @@ import { type MarkSettings, managersOf } from '../../../ports/record/manager-mar
 import { prefixRange, type Store } from '../../../ports/store.ts'
 import { COUNT_KEYS } from '../config.ts'
 import { stateValueOf } from './bytes/long-node.ts'
+import type { ChangedKey } from './bytes/working-set.ts'
 
 /** Of a partition, each for one name: some 200 bytes each. */
 const MOST_MARKED = 200_000
@@ -78,9 +79,9 @@ export class MarkedIndex {
   }
 
   /** `changes` will be stored next; `before` reads the present state. */
-  committed(changes: ReadonlyMap<string, StateValue | null>, before: StateReader): void {
+  committed(changes: readonly ChangedKey[], before: StateReader): void {
     if (this.#isBeyond) return
-    changes.forEach((value, key) => {
+    changes.forEach(({ key, value }) => {
       if (!key.startsWith(ALL_NODES_PREFIX) || key > this.#cursor) return
       this.#count(key, before.get(key), -1)
       this.#count(key, value ?? undefined, 1)

@@ -18,6 +18,7 @@ import type { Codec } from '../../../ports/record/codec.ts'
 import { prefixRange, type Store } from '../../../ports/store.ts'
 import { COUNT_KEYS } from '../config.ts'
 import { stateValueOf } from './bytes/long-node.ts'
+import type { ChangedKey } from './bytes/working-set.ts'
 import { type DeletingCount, DeletingCounter } from './deleting-count.ts'
 
 /** Of one cluster that has objects here. */
@@ -155,13 +156,9 @@ export class Tally {
   }
 
   /** `changes` will be stored next; `before` reads the present state, `after` the future one. */
-  committed(
-    changes: ReadonlyMap<string, StateValue | null>,
-    before: StateReader,
-    after: StateReader,
-  ): void {
+  committed(changes: readonly ChangedKey[], before: StateReader, after: StateReader): void {
     const owners = new Set<string>()
-    changes.forEach((value, key) => {
+    changes.forEach(({ key, value }) => {
       if (key.startsWith(ALL_NODES_PREFIX)) {
         if (key > this.#cursor) return
         this.#countNode(key, before.get(key), -1)

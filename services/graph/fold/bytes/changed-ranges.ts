@@ -15,7 +15,7 @@ interface Bucket {
 }
 
 export class ChangedRanges {
-  readonly #buckets = new Map<string, Set<string>>()
+  #buckets = new Map<string, Set<string>>()
   /** Of each first letter the bucket used last: nearly always the next one's, too. */
   #last: (Bucket | undefined)[] = []
 
@@ -50,7 +50,7 @@ export class ChangedRanges {
   }
 
   clear(): void {
-    this.#buckets.clear()
+    this.#buckets = new Map()
     this.#last = []
   }
 

@@ -194,11 +194,10 @@ function isOwn(change: StoreChange): boolean {
 
 /** In order. */
 function within(changes: Changes, keys: Iterable<string>, range: KeyRange): readonly StoreChange[] {
-  const found: StoreChange[] = []
-  for (const key of keys) {
-    if (key >= range.gte && key < range.lt) found.push([key, changes.get(key) ?? null])
-  }
-  return found.sort(([a], [b]) => (a < b ? -1 : 1))
+  const found: string[] = []
+  for (const key of keys) if (key >= range.gte && key < range.lt) found.push(key)
+  found.sort((a, b) => (a < b ? -1 : 1))
+  return found.map((key) => [key, changes.get(key) ?? null])
 }
 
 /**
@@ -239,7 +238,7 @@ function storedIn(
   range: KeyRange,
   changes: readonly StoreChange[],
 ): KeyRange & { readonly most: number } {
-  const removed = changes.filter(([, value]) => value === null).length
+  const removed = changes.reduce((sum, change) => sum + Number(change[1] === null), 0)
   const limit = Math.max(1, range.limit)
   return { ...range, limit, most: (range.most ?? Number.POSITIVE_INFINITY) + removed }
 }
@@ -250,6 +249,6 @@ function isBefore(change: StoreChange | undefined, key: string, isLast: boolean)
 }
 
 function take(change: StoreChange | undefined, entries: StoreEntry[]): void {
-  const [key, value] = change ?? ['', null]
-  if (value !== null) entries.push([key, value])
+  const value = change?.[1] ?? null
+  if (change !== undefined && value !== null) entries.push([change[0], value])
 }

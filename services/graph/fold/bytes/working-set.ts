@@ -33,8 +33,14 @@ import { copyOf } from './slab.ts'
 /** Of all tasks of the process. */
 const table = new ByteTable(REMEMBERED_BYTES)
 
+/** What it is now; null: nothing. Undefined: a part of another value. */
+export interface ChangedKey {
+  readonly key: string
+  readonly value: StateValue | null | undefined
+}
+
 /** A key that holds nothing has null where it was asked; undefined is what was not asked. */
-export class Entry {
+export class Entry implements ChangedKey {
   readonly key: string
   readonly table: Table
   stored: StateValue | null | undefined
@@ -70,7 +76,7 @@ export class WorkingSet implements Graph {
   readonly #codec: Codec
   readonly #owner = table.newOwner()
   readonly #few = new Map<string, Entry>()
-  readonly #ofBatch = new Map<string, Entry>()
+  #ofBatch = new Map<string, Entry>()
   /** Of the entries of a batch beyond so many those are forgotten that nothing changed. */
   #most = DECODED_VALUES
   readonly #ranges = new ChangedRanges()
@@ -189,7 +195,9 @@ export class WorkingSet implements Graph {
     }
     for (const entry of this.#changed) if (entry.isChanged) noteStored(entry)
     this.#changed = []
-    this.#ofBatch.clear()
+    // A map that is cleared leaves its old table to V8, which has the new one's address: once the
+    // old one is among V8's old objects, each batch from there on survives until all are collected.
+    this.#ofBatch = new Map()
     this.#most = DECODED_VALUES
     if (this.#few.size >= DECODED_VALUES) this.#few.clear()
     this.#ranges.clear()

@@ -127,7 +127,7 @@ export function putRecent(
 ): void {
   if (records.length === 0) return
   const known = olderChangesOf(rows, codec, key)
-  const all = [...(known?.records ?? []), ...records]
+  const all = known === undefined ? records : [...known.records, ...records]
   const isBehind = (known?.records.at(-1) ?? -1) < (records[0] ?? 0)
   if (isBehind && all.length <= MOST_NUMBERS) {
     const newest = Math.max(known?.position ?? 0, position)

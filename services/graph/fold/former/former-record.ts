@@ -53,11 +53,11 @@ export function formerRecords(
     records.push({ type: 'PackedFormers', partition, from: first, to: upTo, packed })
     ;[first, begin, bytes] = [upTo, end, 0]
   }
-  for (const [index, { key, position, before }] of changes.entries()) {
+  changes.forEach(({ key, position, before }, index) => {
     const isNewEvent = position !== changes[index - 1]?.position
     if (isNewEvent && bytes >= RECORD_BYTES) close(index, Number(position))
     bytes += key.length + (before?.length ?? 0)
-  }
+  })
   close(changes.length, Number(to))
   return records
 }

@@ -55,14 +55,15 @@ export interface Formers {
 }
 
 const NO_CHANGES: ReadonlyMap<string, KeyChange> = new Map()
-const NO_RECORDS: readonly Listed[] = []
 
-/** What a commit says of one key. */
-interface KeyChange {
+/** What a commit says of one key: the last record that has it, and its newest change there. */
+interface KeyChange extends Listed {
   /** It held nothing before. */
   readonly isNew: boolean
-  /** The records that have it, in ascending order. */
-  readonly records: Listed[]
+  number: number
+  position: number
+  /** The numbers of the records before that one, in ascending order; null for none. */
+  before: number[] | null
 }
 
 /**
@@ -72,7 +73,7 @@ interface KeyChange {
 export function rowsOf(
   rows: RowsReader,
   codec: Codec,
-  values: Iterable<StoreChange>,
+  values: readonly StoreChange[],
   formers?: Formers,
 ): StoreChange[] {
   const reach = formers && reachAfter(reachOf(rows, codec), formers.folded)
@@ -80,35 +81,37 @@ export function rowsOf(
   const older = new PendingRows(rows)
   if (formers !== undefined && formers.changes.length > 0)
     for (const record of formers.records) older.put(...changedRow(codec, record))
-  const written: StoreChange[] = []
-  for (const [key, value] of values) {
-    const row = reach !== undefined && hasList(key, changes) ? rows.row(key) : undefined
-    const records = changes.get(key)?.records ?? NO_RECORDS
-    const next = value && records.length < 2 ? nextRow(value, row, records[0]) : undefined
-    if (next !== undefined) {
-      written.push([key, next])
-      continue
-    }
-    const all = withRecords(row && recentIn(row), records)
+  const written = values.map((each): StoreChange => {
+    const key = each[0]
+    const value = each[1]
+    const change = changes.get(key)
+    const row = reach !== undefined && hasList(key, change) ? rows.row(key) : undefined
+    const isOne = change === undefined || change.before === null
+    const next = value && isOne ? nextRow(value, row, change) : undefined
+    if (next !== undefined) return [key, next]
+    const all = withRecords(row && recentIn(row), change)
     const [moved, kept] = value === null ? [all] : halvesOf(all)
     if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
-    written.push([key, value && rowOf(value, kept)])
-  }
+    return [key, value && rowOf(value, kept)]
+  })
   written.push(...older.changes)
   if (reach !== undefined) written.push([REACH_KEY, codec.encode(reach)])
   return written
 }
 
 /** A row of it may be there, with a list. */
-function hasList(key: string, changes: ReadonlyMap<string, KeyChange>): boolean {
-  return tableOf(key).hasFormer && changes.get(key)?.isNew !== true
+function hasList(key: string, change: KeyChange | undefined): boolean {
+  return change?.isNew !== true && tableOf(key).hasFormer
 }
 
-function withRecords(recent: Recent | undefined, more: readonly Listed[]): Recent | undefined {
-  const last = more.at(-1)
-  if (last === undefined) return recent
-  const records = [...(recent?.records ?? []), ...more.map(({ number }) => number)]
-  return { position: last.position, records }
+function withRecords(
+  recent: Recent | undefined,
+  change: KeyChange | undefined,
+): Recent | undefined {
+  if (change === undefined) return recent
+  const { position, number, before } = change
+  const listed = before === null ? [number] : [...before, number]
+  return { position, records: recent === undefined ? listed : [...recent.records, ...listed] }
 }
 
 /** The older one, where the list is too long, and what stays with the value. */
@@ -125,8 +128,10 @@ function halvesOf(
 }
 
 /** Without the records that are forgotten, which nothing would ever remove again. */
-export function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
+export function since(reach: FormerReach | undefined, recent: Recent): Recent {
+  const { position, records } = recent
   const first = reach?.older?.begin ?? reach?.begin ?? 0
+  if ((records[0] ?? first) >= first) return recent
   return { position, records: records.filter((number) => number >= first) }
 }
 
@@ -136,15 +141,17 @@ function changesIn({ changes, records }: Formers): ReadonlyMap<string, KeyChange
   for (const { to } of records) {
     const number = to - 1
     for (; next < changes.length; next++) {
-      const { key, position, before } = changes[next]!
-      if (Number(position) >= to) break
-      let change = all.get(key)
+      const { key, position: at, before } = changes[next]!
+      const position = Number(at)
+      if (position >= to) break
+      const change = all.get(key)
       if (change === undefined) {
-        change = { isNew: before === undefined, records: [] }
-        all.set(key, change)
+        all.set(key, { isNew: before === undefined, number, position, before: null })
+        continue
       }
-      if (change.records.at(-1)?.number === number) change.records.pop()
-      change.records.push({ number, position: Number(position) })
+      if (change.number !== number) change.before = [...(change.before ?? []), change.number]
+      change.number = number
+      change.position = position
     }
   }
   return all
