@@ -272,6 +272,16 @@ test('what a list misses names nothing any more', async () => {
   )
 })
 
+test('an object that is published in full once more has its owner published anew', async () => {
+  await commit([record(WATCHED)])
+  await started()
+  const before = (await said()).length
+  // As after a record that cannot be read: the fold has no object that names the owner.
+  await rig.askRelist(ID, { group: '', kind: 'ConfigMap' }, 1)
+  await pass(15)
+  deepEqual((await said()).slice(before), ['named', `${OWNER.uid} deleted`])
+})
+
 test('other rules begin a new bridge, and none end it', async () => {
   await rules('other')
   await commit([record()])
