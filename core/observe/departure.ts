@@ -77,6 +77,7 @@ export function depart(
   const node = known !== undefined && isSamePlace(known.object, object) ? known : undefined
   const former = node === undefined ? step.graph.owner(object.uid, object) : undefined
   if (goneOf(former)?.clusterEpoch === state.clusterEpoch) return
+  const isWhole = node !== undefined && isSeenWhole(step, state, node, object)
   if (node !== undefined) takeOut(step, node)
   step.record.observations.push({ type: 'deletion', cluster: step.cluster, object, proof })
   noteDefinition(step, node?.object ?? object, null)
@@ -90,7 +91,7 @@ export function depart(
     hold: node?.hold ?? null,
     attempt: node?.attempt ?? null,
     phase: 'gone',
-    isWhole: node !== undefined && isSeenWhole(step, node, object),
+    isWhole,
     isOrphaning: node?.going === 'orphaning' || phaseOf(object) === 'orphaning',
   })
   tell(step, object, 'gone', why, {
@@ -100,10 +101,18 @@ export function depart(
   judgeDependents(step, object.uid, object)
 }
 
-/** From the state that is known to its end; an object that was not being deleted left at once. */
-function isSeenWhole({ graph }: Step, node: Node, last: ObjectMeta): boolean {
-  const { going, position, object, doubt } = node
+/**
+ * From the state that is known to its end, in one epoch of its cluster; an object that was not
+ * being deleted left at once.
+ */
+function isSeenWhole(
+  { graph }: Step,
+  { clusterEpoch }: ClusterState,
+  { going, position, object, doubt }: Node,
+  last: ObjectMeta,
+): boolean {
   if (doubt !== null || graph.unreadableAt(object.namespace) > position) return false
+  if (graph.seen(object, object.uid)?.clusterEpoch !== clusterEpoch) return false
   if (object.deletedAt === null) return last.deletedAt === null
   return going === 'whole' || going === 'orphaning'
 }

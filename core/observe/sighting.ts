@@ -117,7 +117,9 @@ export function sight(
   }
   const wasCurrent = isOfEpoch && !isSetBack
   const isRead = step.graph.unreadableAt(object.namespace) < node.position
-  const isGap = isListed || by !== 'watcher' || !wasCurrent || !isRead
+  // Of an untrusted one a state that the watcher confirmed was never seen here.
+  const isSure = wasCurrent && isRead && node.doubt === null
+  const isGap = isListed || by !== 'watcher' || !isSure
   const how = { isNewer: compared !== 0, wasCurrent, isListed, isOurs: by === 'ours', isGap }
   changed(step, node, object, how)
 }

@@ -11,7 +11,7 @@ import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Lineage } from '../../ports/record/lineage.ts'
 import { object } from '../../testing/model/notation.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import { answered, WatcherRig } from '../../testing/rig/watcher-rig.ts'
+import { answered, silence, WatcherRig } from '../../testing/rig/watcher-rig.ts'
 import { connectionRecord } from './kind/marks.ts'
 
 const NORTH = 'north'
@@ -203,7 +203,8 @@ test('a cluster is not followed before that list', async () => {
   const since = (await said()).slice(before)
   ok(!since.includes('followed') && since.some((each) => /cannot be listed/.test(each)), `${since}`)
   rig.broken = () => undefined
-  await pass(15)
+  // One look begins the list, and the next one knows of it.
+  await pass(25)
   equal((await said()).at(-1), 'followed')
 })
 
@@ -224,8 +225,25 @@ test('a kind that cannot be listed keeps only those clusters from being followed
   await pass(30, 'west')
   ok(/secrets cannot be listed/.test(cutOff('west') ?? ''), cutOff('west'))
   rig.broken = () => undefined
-  await pass(15, 'west')
+  await pass(25, 'west')
   equal(cutOff('west'), '')
+})
+
+test('a kind whose list hangs keeps no other cluster from being followed', async () => {
+  const west = ruleIn(`west secret 0 for:3600 elsewhere:west import:rs/team export:rs/team/${ID}`)
+  const north = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/${ID}`)
+  const value = rig.codec.encode({ type: 'RuleBook', rules: [west, north], who: 'ann' })
+  await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
+  await started()
+  await rig.stop()
+  rig.broken = () =>
+    rig.requests.at(-1) === 'LIST secrets' ? { ...answered(200, ''), body: silence() } : undefined
+  rig.start()
+  await pass(30)
+  equal(cutOff(NORTH), '')
+  const before = (await said()).length
+  await pass(120)
+  deepEqual((await said()).slice(before), ['followed', 'followed'], 'each minute')
 })
 
 function cutOff(cluster: string): string | undefined {
@@ -252,6 +270,16 @@ test('what a list misses names nothing any more', async () => {
     (await said()).slice(before).filter((each) => each !== 'followed'),
     [],
   )
+})
+
+test('an object that is published in full once more has its owner published anew', async () => {
+  await commit([record(WATCHED)])
+  await started()
+  const before = (await said()).length
+  // As after a record that cannot be read: the fold has no object that names the owner.
+  await rig.askRelist(ID, { group: '', kind: 'ConfigMap' }, 1)
+  await pass(15)
+  deepEqual((await said()).slice(before), ['named', `${OWNER.uid} deleted`])
 })
 
 test('other rules begin a new bridge, and none end it', async () => {

@@ -134,6 +134,7 @@ export class Bridging implements Onlooker {
 
   #begin(rules: readonly Rule[], isFromStart: boolean): void {
     this.#rules = rules
+    this.#life?.call.end()
     if (rules.length === 0) {
       this.#life = undefined
       return
@@ -167,7 +168,7 @@ export class Bridging implements Onlooker {
   async #round(signal: AbortSignal): Promise<boolean> {
     const life = this.#life
     if (life === undefined) return false
-    const uncalled = await this.#tried(() => life.call.look(signal))
+    const uncalled = life.call.look(signal)
     const control = await this.#tried(() => this.#control())
     let isMore = false
     for (const [cluster, other] of life.others) {
@@ -181,9 +182,7 @@ export class Bridging implements Onlooker {
       isMore ||= look.isMore
       const unsure = typeof control === 'string' ? control : look.cutOffBecause
       const full = life.bridge.isFull(cluster) ? 'more of its objects are exported than kept' : ''
-      const notCalled =
-        typeof uncalled === 'string' ? uncalled : uncalledOf(life, cluster, uncalled)
-      const cutOffBecause = unsure || full || notCalled
+      const cutOffBecause = unsure || full || uncalledOf(life, cluster, uncalled)
       this.#note(life, cluster, { epoch, cutOffBecause, folded: look.folded })
     }
     await this.#publish(life)

@@ -4,7 +4,7 @@ import { afterEach, test } from 'node:test'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import type { Break } from '../../testing/rig/watcher-rig.ts'
-import { answered, WatcherRig } from '../../testing/rig/watcher-rig.ts'
+import { answered, silence, WatcherRig } from '../../testing/rig/watcher-rig.ts'
 import { connectionRecord } from './kind/marks.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -283,8 +283,3 @@ test('what is vouched for fits into a record, however long its uids are', async 
   equal(rig.failure, undefined)
   ok((await rig.told('ConfigMap')).filter((told) => told.startsWith('Touched')).length > 1)
 })
-
-async function* silence(): AsyncGenerator<Uint8Array> {
-  await new Promise(() => undefined)
-  yield new Uint8Array()
-}

@@ -81,6 +81,8 @@ export interface ProcessOptions {
   /** Where it believes that the partitions are. */
   readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
   readonly openStore?: () => Store
+  /** Not: its index of names and histories has read nothing yet. */
+  readonly isIndexing?: boolean
   /** Called before a request that another process forwarded is handled. */
   readonly onForwarded?: () => Promise<void>
   /** Called around each request that is handled. */
@@ -109,7 +111,7 @@ export class GraphGroup {
     const clock = systemClock()
     const stop = new AbortController()
     const session = new AbortController()
-    const { openStore = emptyStore, owners = (known) => known } = options
+    const { openStore = emptyStore, owners = (known) => known, isIndexing = true } = options
     const index = new HistoryIndex(log, codec, clock, emptyStore())
     const graph = new Graph({
       log,
@@ -156,7 +158,7 @@ export class GraphGroup {
     )
     const ended = Promise.all([
       graph.run(url, stop.signal),
-      index.run(stop.signal),
+      isIndexing && index.run(stop.signal),
       actors.run(stop.signal),
     ])
     ended.catch(() => undefined)

@@ -325,6 +325,12 @@ export function answered(
   }
 }
 
+/** A body that never comes. */
+export async function* silence(): AsyncGenerator<Uint8Array> {
+  await new Promise(() => undefined)
+  yield new Uint8Array()
+}
+
 /** As a connection does it: an abort ends the body at once, whatever the server is doing. */
 async function* untilAborted(
   body: AsyncIterable<Uint8Array>,

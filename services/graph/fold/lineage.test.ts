@@ -123,6 +123,19 @@ const ways: readonly (readonly [string, readonly string[], object])[] = [
     { ...WATCHED, clusterEpoch: 2, isWatched: false },
   ],
   [
+    'in an epoch in which no server showed that it was there',
+    ['put rs/web', 'rollback', 'delete rs/web'],
+    { ...WATCHED, clusterEpoch: 2, isWatched: false },
+  ],
+  [
+    'after a state that the watcher confirmed, and that was never seen here',
+    [
+      ...['put rs/web', 'touch rs/web other'],
+      ...['put rs/web [deleting example.com/own]', 'delete rs/web'],
+    ],
+    { ...WATCHED, isWatched: false },
+  ],
+  [
     'after a record between its states that cannot be read',
     [
       ...['put rs/web', 'unreadable c/ns'],

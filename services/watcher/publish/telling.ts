@@ -44,7 +44,7 @@ export interface TellingDeps {
 
 /** Learns what is published of objects, after it was. */
 export interface Onlooker {
-  /** `isNew`: as one that was not known before: it may have been forgotten meanwhile. */
+  /** `isNew`: as one that may not be known: it was forgotten, or its record cannot be read. */
   published(object: ObjectMeta, isNew: boolean): void
   /** It was deleted, or a list missed it. */
   left(uid: Uid): void
@@ -251,7 +251,7 @@ export class Telling {
         ? { type: isNew ? 'ObjectAdded' : 'ObjectUpdated', ...about, object }
         : { type: 'ObjectEdited', ...about, object: withoutReferences(object), hash, ...edit },
     )
-    onlooker?.published(object, isNew)
+    onlooker?.published(object, isNew || sync?.full === true)
     if (isNew) counters.added++
     else counters.updated++
   }

@@ -375,14 +375,12 @@ test('the process that has the cluster answers, whoever is asked', async (t) => 
   equal((await fetch(path)).status, 400)
 })
 
-test('of several clusters that one is meant that had the object then, whichever has it now', async (t) => {
-  const group = new GraphGroup(2)
-  t.after(async () => await group.stop())
-  const [one, two] = [await group.start(), await group.start()]
+/** Two clusters, each in a partition of its own: `then` folds and indexes more of their story. */
+function toldIn(group: GroupOfTwo): (...more: readonly string[]) => Promise<string> {
   const lines: string[] = []
   let told = 0
   /** Answers with the append time of the last event but the heartbeats that let it pass. */
-  const then = async (...more: readonly string[]): Promise<string> => {
+  return async (...more) => {
     lines.push(...more)
     const events = eventsOf(lines)
     await tell(group.log, events.slice(told), (cluster) => (cluster === 'd' ? 1 : 0))
@@ -396,6 +394,15 @@ test('of several clusters that one is meant that had the object then, whichever 
     await group.caughtUp()
     return new Date(Math.max(...times)).toISOString()
   }
+}
+
+type GroupOfTwo = Pick<GraphGroup, 'log' | 'caughtUp'>
+
+test('of several clusters that one is meant that had the object then, whichever has it now', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const [one, two] = [await group.start(), await group.start()]
+  const then = toldIn(group)
   const c = ['cluster c', 'put rs/web-1', 'put pod/a <- rs/web-1']
   const first = await then('cluster d', ...c)
   const both = await then('cluster d', 'put rs/web-1', 'put pod/b <- rs/web-1')
@@ -413,6 +420,24 @@ test('of several clusters that one is meant that had the object then, whichever 
     const { end } = await group.log.bounds('events', 1)
     equal(shape((await asked(`pos:1-${end}`)).root), 'ReplicaSet/web-1(Pod/b)')
   }
+})
+
+test('which cluster had it then is not said while another process has not indexed that', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const one = await group.start()
+  const both = await toldIn(group)(
+    ...['cluster c', 'put rs/web-1', 'cluster d', 'put rs/web-1', 'put pod/b <- rs/web-1'],
+  )
+  const two = await group.start({ isIndexing: false })
+  while (!two.graph.tasks.some((task) => task.status().state === 'folding')) await setImmediate()
+  const path = `${one.url}${TREE}&at=${both}`
+  const response = await checked(path, await fetch(path))
+  equal(response.status, 503)
+  match(
+    ((await response.json()) as { detail: string }).detail,
+    /^which cluster had it then is not known, ask again later: .* not indexed yet/,
+  )
 })
 
 const ALL = { limit: 1_000, waitMs: 0 }

@@ -2,15 +2,17 @@
  * Which of several objects were there at a moment of the past, each asked where its histories are.
  *
  * What must stay true: of an object that could not be asked about nothing is said: the question is
- * refused with the partition. A process tells another one of no object that the user may not get.
+ * refused with the partition, or with how far histories lag where it is. A process tells another
+ * one of no object that the user may not get.
  *
  * Not here: what follows for the question (choice.ts).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import type { Match, Query, Selector } from '../answer/query.ts'
-import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
+import { behindText, type Match, type Query, type Selector } from '../answer/query.ts'
+import { historiesAt, lastStateOf } from '../index/history-at.ts'
+import type { HistoryIndex } from '../index/history-index.ts'
 import type { Asked, Moment } from '../index/moment.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
@@ -23,7 +25,15 @@ interface Parts {
   readonly query: Query
   readonly clusters: Clusters
   readonly forwarding: Forwarding
-  readonly index: Histories
+  readonly index: HistoryIndex
+}
+
+/** Of one process. */
+interface Own {
+  /** By `identityKey`. */
+  readonly there: readonly string[]
+  /** How far its index lags, by which others may have been there; else empty. */
+  readonly behind: string
 }
 
 /** By `identityKey` those that were there. */
@@ -41,12 +51,15 @@ export function thereThen(
     const { all, partial } = await parts.forwarding.gathered(request, reply, {
       asked,
       own: async (views) => await ownThen(parts, views, found, at),
-      read: async (answer) => (await readJson(answer)) as readonly string[],
+      read: async (answer) => (await readJson(answer)) as Own,
     })
-    if (partial !== '') {
-      throw new Problem(503, `which cluster had it then is not known, ask again later: ${partial}`)
+    const [lacks] = [partial, ...all.map(({ answer }) => answer.behind)].filter(
+      (text) => text !== '',
+    )
+    if (lacks !== undefined) {
+      throw new Problem(503, `which cluster had it then is not known, ask again later: ${lacks}`)
     }
-    return new Set(all.flatMap(({ answer }) => answer))
+    return new Set(all.flatMap(({ answer }) => answer.there))
   }
 }
 
@@ -56,9 +69,9 @@ export async function ownThereThen(
   request: FastifyRequest,
   views: readonly View[],
   { asked, at }: { readonly asked: Selector; readonly at: Asked },
-): Promise<readonly string[]> {
-  const { access, query } = parts
-  await query.caughtUp()
+): Promise<Own> {
+  const { access, index, query } = parts
+  await index.caughtUp()
   const { matches } = await query.find(asked, at.type === 'time' ? at.at : undefined)
   const here = new Set(views.map(({ cluster }) => cluster))
   const shown: Match[] = []
@@ -77,16 +90,18 @@ async function ownThen(
   views: readonly View[],
   found: readonly Match[],
   at: Asked,
-): Promise<readonly string[]> {
+): Promise<Own> {
+  const behind = behindText(await index.caughtUp())
   const histories = historiesAt(index, momentOf(at))
   const here = new Set(views.map(({ cluster }) => cluster))
   const own = found.flatMap(({ object }) => {
     return here.has(object.cluster) ? identityOf(object.cluster, object) : []
   })
   const states = await Promise.all(own.map(async (each) => await lastStateOf(histories, each)))
-  return own
+  const there = own
     .filter((_, each) => states[each] !== undefined && states[each]?.change !== 'gone')
     .map(identityKey)
+  return { there, behind }
 }
 
 function momentOf(at: Asked): Moment {
