@@ -22,7 +22,6 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
-import type { Lineage } from '../../../ports/record/lineage.ts'
 import type { Digest } from '../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { chained, digestOf, NO_DIGEST } from './bytes/digest.ts'
@@ -69,7 +68,7 @@ export class Batch {
    * The state of each object after the batch: readers keep the last entry of a key, and history has
    * every change.
    */
-  #lineage = new Map<string, Lineage | null>()
+  #lineage = new Map<string, Uint8Array | null>()
   /** As the last `take` has them. */
   #rows: readonly StoreChange[] = []
   /** Of these, the first: what is kept beside the state is behind it. */
@@ -250,11 +249,12 @@ export class Batch {
 
   #publishObject(touch: Touch, at: At): void {
     const lineage = lineageOf(this.#facts.of(touch.cluster), touch, at)
-    if (lineage !== null) this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
+    if (lineage === null) return
+    this.#putLineage(objectKey(touch.cluster, touch.uid), this.#codec.encode(lineage))
   }
 
   /** After all others, where its last change belongs. */
-  #putLineage(key: string, lineage: Lineage | null): void {
+  #putLineage(key: string, lineage: Uint8Array | null): void {
     this.#lineage.delete(key)
     this.#lineage.set(key, lineage)
   }
@@ -313,10 +313,9 @@ export class Batch {
    * folded last, where that is to be known again.
    */
   take(last?: Entry): Taken {
-    for (const [key, lineage] of this.#lineage) {
-      const value = lineage === null ? null : this.#codec.encode(lineage)
+    this.#lineage.forEach((value, key) => {
       this.#putOwn('lineage', key, value)
-    }
+    })
     this.#lineage = new Map()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     const changelog: Produced[] = []

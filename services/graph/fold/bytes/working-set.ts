@@ -1,6 +1,6 @@
 /**
- * The keys of the state that a batch reads and changes: each is found once, and has what is stored
- * of it, what it is now, and its bytes in one place.
+ * The keys of the state that a batch changes, or reads and finds: each is found once, and has what
+ * is stored of it, what it is now, and its bytes in one place.
  *
  * Between two batches nearly all values are remembered as bytes: to decode one again costs a
  * microsecond, and an object that lives for longer than a batch costs V8's garbage collector more.
@@ -56,9 +56,9 @@ export class Entry implements ChangedKey {
   /** It has bytes that are not stored. */
   isChanged = false
 
-  constructor(key: string) {
+  constructor(key: string, of: Table) {
     this.key = key
-    this.table = tableOf(key)
+    this.table = of
   }
 }
 
@@ -94,7 +94,8 @@ export class WorkingSet implements Graph {
   }
 
   get(key: string): StateValue | undefined {
-    const entry = this.entry(key)
+    const entry = this.#asked(key)
+    if (entry === undefined) return undefined
     const value = entry.value === undefined ? this.storedOf(entry) : entry.value
     return value ?? undefined
   }
@@ -113,7 +114,10 @@ export class WorkingSet implements Graph {
 
   /** Without the changes. */
   readonly stored: StateReader = {
-    get: (key) => this.storedOf(this.entry(key)) ?? undefined,
+    get: (key) => {
+      const entry = this.#asked(key)
+      return entry === undefined ? undefined : (this.storedOf(entry) ?? undefined)
+    },
   }
 
   /** Those that the present record changed, in the order in which it first changed each. */
@@ -130,27 +134,61 @@ export class WorkingSet implements Graph {
   }
 
   entry(key: string): Entry {
-    const known = this.#ofBatch.get(key) ?? this.#few.get(key)
+    return this.#known(key) ?? this.#entered(key, tableOf(key))
+  }
+
+  #known(key: string): Entry | undefined {
+    const known = this.#ofBatch.get(key)
     if (known !== undefined) return known
-    const entry = new Entry(key)
-    if (entry.table.remembered === 'decoded') this.#few.set(key, entry)
+    const few = this.#few.get(key)
+    if (few !== undefined) this.#ofBatch.set(key, few)
+    return few
+  }
+
+  #entered(key: string, of: Table): Entry {
+    const entry = new Entry(key, of)
+    if (of.remembered === 'decoded') this.#few.set(key, entry)
     else {
       if (this.#ofBatch.size >= this.#most) this.#forgetUnchanged()
       entry.stored = this.#long.get(key)
-      this.#ofBatch.set(key, entry)
     }
+    this.#ofBatch.set(key, entry)
+    return entry
+  }
+
+  /**
+   * Undefined where nothing is stored: a half of what is asked is not there, most of it is asked
+   * once, and what is kept until the end of a batch costs more than to find that out again.
+   */
+  #asked(key: string): Entry | undefined {
+    const known = this.#known(key)
+    if (known !== undefined) return known
+    const of = tableOf(key)
+    if (of.remembered === 'decoded') return this.#entered(key, of)
+    const row = this.#found(key, of)
+    if (row === undefined) return undefined
+    const entry = this.#entered(key, of)
+    this.#note(entry, row)
     return entry
   }
 
   /** Decoded. */
   storedOf(entry: Entry): StateValue | null {
     if (entry.stored !== undefined) return entry.stored
-    const { key } = entry
     const row = this.#load(entry)
-    const value =
-      row === undefined ? null : stateValueOf(this.#codec, key, this.#plain(row), this.#bytes)
+    if (row !== undefined) return this.#note(entry, row)
+    entry.stored = null
+    return null
+  }
+
+  /** What its row says, unless that is known. */
+  #note(entry: Entry, row: Uint8Array): StateValue | null {
+    if (entry.stored !== undefined) return entry.stored
+    const { key } = entry
+    if (entry.table.remembered === 'no') entry.row = row
+    const value = stateValueOf(this.#codec, key, this.#plain(row), this.#bytes)
     entry.stored = value
-    if (value?.type === 'Node') this.#remember(key, value)
+    if (value.type === 'Node') this.#remember(key, value)
     return value
   }
 
@@ -239,11 +277,14 @@ export class WorkingSet implements Graph {
   /** Its row; valid until anything else is read. */
   #load(entry: Entry): Uint8Array | undefined {
     if (entry.row !== undefined) return entry.row ?? undefined
-    const isRemembered = entry.table.remembered !== 'no'
-    const row = isRemembered ? this.#remembered(entry.key) : this.#read(entry.key)
+    const row = this.#found(entry.key, entry.table)
     if (row === undefined) entry.row = null
-    else if (!isRemembered) entry.row = row
+    else if (entry.table.remembered === 'no') entry.row = row
     return row
+  }
+
+  #found(key: string, of: Table): Uint8Array | undefined {
+    return of.remembered === 'no' ? this.#read(key) : this.#remembered(key)
   }
 
   #remembered(key: string): Uint8Array | undefined {
