@@ -31,10 +31,13 @@ let rig: WatcherRig
 /** Of north: what its graph does; null while it stands still. */
 let task: TaskLog | null
 let isBeating: boolean
+/** Of north, after each heartbeat. */
+let otherEvents: number
 
 beforeEach(async () => {
   rig = new WatcherRig({ partitions: 2 })
   isBeating = true
+  otherEvents = 0
   task = await rig.log.openTask(PARTITION)
   await rig.assign(NORTH, PARTITION, 5)
   await connected(true)
@@ -89,6 +92,9 @@ async function pass(seconds: number, ...others: readonly string[]): Promise<void
         await rig.log.append('events', PARTITION, [{ key: cluster, value }])
       }
     }
+    const value = rig.codec.encode({ type: 'Heartbeat', cluster: 'other', epoch: 1, kinds: [] })
+    const noise = Array.from({ length: otherEvents }, () => ({ key: 'other', value }))
+    if (noise.length > 0) await rig.log.append('events', PARTITION, noise)
     await commit([])
     await rig.clock.advance(BEAT_MS)
   }
@@ -167,6 +173,14 @@ for (const [what, happens, because] of missing) {
     ok(because.test(last), last)
   })
 }
+
+test('who changes 2,000 objects a second cuts no cluster off', async () => {
+  await started()
+  otherEvents = 2_000 * (BEAT_MS / 1_000)
+  const before = (await said()).length
+  await pass(75)
+  deepEqual((await said()).slice(before), ['followed'])
+})
 
 test('a heartbeat that was there before the first look proves nothing', async () => {
   await pass(10)

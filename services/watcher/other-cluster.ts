@@ -60,8 +60,8 @@ const FRESH_MS = 60_000
 const PAGE = 1_000
 /** Of lineage, at once. */
 const MOST_PAGES = 20
-/** Of `events`, the last ones, in which a heartbeat is looked for. */
-const MOST_EVENTS = 5_000n
+/** Of `events`, the last ones, in which a heartbeat is looked for: of two looks 5,000 a second. */
+const MOST_EVENTS = 50_000n
 /** Of the changelog, the last ones, in which a position is looked for: a commit ends with one. */
 const FEW_ENTRIES = 64n
 const MOST_ENTRIES = 4_096n

@@ -105,7 +105,10 @@ async function rootsIn(
   try {
     const { matches, lacks } = await parts.query.find(asked)
     const [first] = matches
-    if (first === undefined) throw await notFound(parts.query, parts.clusters, asked)
+    if (first === undefined) {
+      const behind = await parts.query.caughtUp()
+      throw await notFound(parts.query, parts.clusters, asked, behind)
+    }
     await parts.access.object(request, first.object)
     const all = matches.map(({ object }) => identityKey(identityOf(object.cluster, object)))
     const unread =

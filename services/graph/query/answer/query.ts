@@ -104,8 +104,8 @@ export interface Found {
 }
 
 export interface Query {
-  /** Waits a moment for what was seen just now. */
-  caughtUp(): Promise<void>
+  /** Waits a moment for what was seen just now; what is not indexed by then, else empty. */
+  caughtUp(): Promise<string>
   /**
    * Of whatever cluster: where another process has it, as the index knows it. Of deleted ones those
    * around a time, in ms (undefined: the last ones).
@@ -174,7 +174,7 @@ export function createQuery(
   }
 
   return {
-    caughtUp: async () => void (await index.caughtUp()),
+    caughtUp: async () => behindText(await index.caughtUp()),
     async nearest(asked) {
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []

@@ -162,10 +162,10 @@ async function all(
   const found = await query.find(asked, at)
   if (found.matches.some(isOne)) return found
   // What was seen just now is in the index in a moment.
-  await query.caughtUp()
+  const behind = await query.caughtUp()
   const later = await query.find(asked, at)
   if (later.matches.some(isOne)) return later
-  throw await notFound(query, clusters, asked)
+  throw await notFound(query, clusters, asked, behind)
 }
 
 async function ambiguous(

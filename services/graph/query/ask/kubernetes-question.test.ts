@@ -4,6 +4,7 @@
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import { checked } from '../../../../testing/answer-check.ts'
 import { GraphGroup, type GraphProcess, tell } from '../../../../testing/rig/graph-group.ts'
@@ -170,6 +171,28 @@ test('what cannot be answered is a Status', async (t) => {
     method: 'DELETE',
   })
   equal(deleted.status, 405)
+})
+
+test('an object that the index may not have read yet is not said to be missing', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const { url, graph } = await group.start({ isIndexing: false })
+  await tell(group.log, eventsOf(STORY))
+  const end = await group.log.end('events', 0)
+  const isFolded = (): boolean => graph.tasks.some((task) => task.status().position >= end)
+  while (!isFolded()) await setImmediate()
+  const { told } = await ask(url, `${GROUP}/namespaces/shop/ownedobjects/replicasets.apps:web`)
+  equal(told.code, 503)
+  match(told.message, /^whether it exists is unknown: \d+ entries of history are not indexed yet$/)
+  for (const path of [
+    'why?kind=pod&name=x&namespace=other',
+    'why?uid=pod-x',
+    'deletions?root=pod/x',
+  ]) {
+    const response = await fetch(`${url}/v1/${path}`)
+    equal(response.status, 503)
+    match(await response.text(), /whether .* was ever seen is not known: \d+ entries of history/)
+  }
 })
 
 test('of several clusters each is asked below its name, in any process', async (t) => {

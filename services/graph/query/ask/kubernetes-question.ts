@@ -241,14 +241,15 @@ async function found(
     })
   }
   let node = await there()
+  let behind = ''
   if (node === undefined) {
     // What was seen just now is in the index in a moment.
-    await query.caughtUp()
+    behind = await query.caughtUp()
     node = await there()
   }
   if (node !== undefined) return node
-  if (view.partial() !== '')
-    throw new Problem(503, `whether it exists is unknown: ${view.partial()}`)
+  const unread = view.partial() || behind
+  if (unread !== '') throw new Problem(503, `whether it exists is unknown: ${unread}`)
   if (!isKnown) throw new Problem(503, `whether it exists is unknown: too many are called ${meant}`)
   const where = namespace === '' ? '' : ` in namespace ${namespace}`
   throw new Problem(404, `no object "${name}" exists${where}`)

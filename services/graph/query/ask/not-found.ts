@@ -17,20 +17,20 @@ import { alike, type KnownKind, kindsIn } from '../view/kind-name.ts'
 /** The beginning of a uid as API servers make them. */
 const PART_OF_UID = /^[0-9a-f][0-9a-f-]{3,34}$/
 
+/** `behind`: what the index has not read yet; else empty. */
 export async function notFound(
   query: Query,
   clusters: Clusters,
   asked: Selector,
+  behind: string,
 ): Promise<Problem> {
   const named = namedClusters(await clusters.all(), asked.cluster)
   const { matches: elsewhere, lacks } = await query.find({ ...asked, cluster: undefined })
   const { matches: sameName, lacks: alsoLacks } = await query.find({ ...asked, kind: '' })
   // What was not read may be the one that is asked for.
-  if (lacks === 'any' || alsoLacks === 'any') {
-    return new Problem(
-      503,
-      `whether ${wordsOf(asked)} was ever seen is not known: ${unreadText(asked)}`,
-    )
+  const unread = lacks === 'any' || alsoLacks === 'any' ? unreadText(asked) : behind
+  if (unread !== '') {
+    return new Problem(503, `whether ${wordsOf(asked)} was ever seen is not known: ${unread}`)
   }
   const hint =
     elsewhere.length > 0

@@ -10,9 +10,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import { behindText, type Match, type Query, type Selector } from '../answer/query.ts'
-import { historiesAt, lastStateOf } from '../index/history-at.ts'
-import type { HistoryIndex } from '../index/history-index.ts'
+import type { Match, Query, Selector } from '../answer/query.ts'
+import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { Asked, Moment } from '../index/moment.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
@@ -25,7 +24,7 @@ interface Parts {
   readonly query: Query
   readonly clusters: Clusters
   readonly forwarding: Forwarding
-  readonly index: HistoryIndex
+  readonly index: Histories
 }
 
 /** Of one process. */
@@ -70,8 +69,8 @@ export async function ownThereThen(
   views: readonly View[],
   { asked, at }: { readonly asked: Selector; readonly at: Asked },
 ): Promise<Own> {
-  const { access, index, query } = parts
-  await index.caughtUp()
+  const { access, query } = parts
+  await query.caughtUp()
   const { matches } = await query.find(asked, at.type === 'time' ? at.at : undefined)
   const here = new Set(views.map(({ cluster }) => cluster))
   const shown: Match[] = []
@@ -86,12 +85,12 @@ export async function ownThereThen(
 }
 
 async function ownThen(
-  { index }: Pick<Parts, 'index'>,
+  { index, query }: Pick<Parts, 'index' | 'query'>,
   views: readonly View[],
   found: readonly Match[],
   at: Asked,
 ): Promise<Own> {
-  const behind = behindText(await index.caughtUp())
+  const behind = await query.caughtUp()
   const histories = historiesAt(index, momentOf(at))
   const here = new Set(views.map(({ cluster }) => cluster))
   const own = found.flatMap(({ object }) => {
