@@ -38,6 +38,7 @@ import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
 import { leftOut, leftOutText, openedAt, ownThen } from '../answer/held-then.ts'
 import type { Match, Query, Why } from '../answer/query.ts'
+import { treeOf } from '../answer/tree.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
@@ -153,7 +154,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const sight = await access.sight(request, view.cluster, 'get')
       // At once: each waits for the present end of the log, which is one request for both.
       const [{ answer, partial }, by] = await Promise.all([
-        query.tree(view, object, isUp, sight),
+        treeOf(view, parts.index, object, { isUp, sight }),
         deletionAsShown(parts, request, view, object),
       ])
       const { root: now } = answer
