@@ -135,7 +135,7 @@ async function objectOf(
   }
   const [uid, from] = cursor
   if (typeof uid !== 'string' || !/^\d{1,18}$/.test(String(from))) throw strange()
-  const object = parts.index.lastOf(cluster, uid)
+  const object = parts.index.names.lastOf(cluster, uid)
   if (object !== undefined) return { object, from: BigInt(String(from)), partial: '' }
   throw new Problem(410, 'the object was forgotten meanwhile ("remember")')
 }

@@ -81,7 +81,7 @@ function chain() {
 }
 
 async function named(index: HistoryIndex, name: string): Promise<Named> {
-  const [found] = (await index.named({ namespace: 'ns', name })).found
+  const [found] = (await index.names.named({ namespace: 'ns', name })).found
   ok(found)
   return found
 }

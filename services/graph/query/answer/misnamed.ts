@@ -38,12 +38,12 @@ export interface MisnamedAsked {
  */
 export async function misnamedIn(
   view: View,
-  index: Pick<HistoryIndex, 'unresolved'>,
+  index: Pick<HistoryIndex, 'names'>,
   owner: Identity,
   { sight, isBehind }: MisnamedAsked,
 ): Promise<Misnamed> {
   const bearers = await edgesElsewhere(view, owner)
-  bearers.push(...(await index.unresolved(owner.cluster, owner.uid, MOST_READ)))
+  bearers.push(...(await index.names.unresolved(owner.cluster, owner.uid, MOST_READ)))
   const references: MisnamedReference[] = []
   let hidden = 0
   for (const uid of new Set(bearers)) {

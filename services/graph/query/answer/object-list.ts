@@ -107,8 +107,8 @@ export function createObjectList(
     const namespaces = namespacesOf(asked)
     const found =
       name === undefined
-        ? index.all(after)
-        : index.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
+        ? index.names.all(after)
+        : index.names.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
     for await (const [key, last] of found) {
       await view.turns.take()
       yield { key, uid: last.uid, last, prefix: null }

@@ -167,10 +167,10 @@ export function createQuery(
     async nearest(asked) {
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []
-      const elsewhere = await matching(await index.anywhere(name), asked)
+      const elsewhere = await matching(await index.names.anywhere(name), asked)
       if (elsewhere.length > 0) return livingFirst(elsewhere)
       const near = await Promise.all(
-        [...new Set([namespace, ''])].map((each) => index.near(each, name)),
+        [...new Set([namespace, ''])].map((each) => index.names.near(each, name)),
       )
       return livingFirst(await matching(near.flat(), asked))
     },
@@ -183,8 +183,8 @@ export function createQuery(
       })
       const read =
         uid === undefined
-          ? await Promise.all(places.map((each) => index.named(each)))
-          : [await index.withUid(uid)]
+          ? await Promise.all(places.map((each) => index.names.named(each)))
+          : [await index.names.withUid(uid)]
       const found = read.flatMap((each) => each.found)
       return { matches: await matching(found, selector), lacks: mostOf(read) }
     },

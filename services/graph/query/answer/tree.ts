@@ -49,7 +49,7 @@ const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one o
 
 export async function treeOf(
   view: View,
-  index: Pick<HistoryIndex, 'caughtUp' | 'unresolved'>,
+  index: Pick<HistoryIndex, 'caughtUp' | 'names'>,
   root: Named,
   { isUp, sight }: { readonly isUp: boolean; readonly sight: Sight },
 ): Promise<Answer<OwnershipTree>> {

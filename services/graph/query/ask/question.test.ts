@@ -96,7 +96,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     await running[Symbol.asyncDispose]()
   })
   const named = (uid: string) => {
-    const found = index.lastOf('c', uid)
+    const found = index.names.lastOf('c', uid)
     if (found === undefined) throw new Error(`${uid} was never seen`)
     return found
   }

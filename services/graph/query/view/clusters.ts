@@ -37,7 +37,7 @@ export interface ClustersParts {
   readonly codec: Codec
   readonly clock: Clock
   readonly here: Here
-  readonly index: Pick<HistoryIndex, 'clusterName'>
+  readonly index: Pick<HistoryIndex, 'names'>
 }
 
 export class Clusters {
@@ -107,7 +107,7 @@ export class Clusters {
   #known(id: ClusterId, partition: number): KnownCluster {
     const local = this.here(partition)
     const state = local && factsOf(this.readerOf(local), id).state
-    return { id, name: state?.name ?? this.#parts.index.clusterName(id) ?? id, partition }
+    return { id, name: state?.name ?? this.#parts.index.names.clusterName(id) ?? id, partition }
   }
 
   /** As it was read within the last second, or is read now. */
