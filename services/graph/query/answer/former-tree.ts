@@ -16,9 +16,8 @@ import { type Histories, historiesAt } from '../index/history-at.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 import { beginOf } from './deletion-cause.ts'
-import { judgedOf } from './judged.ts'
 import type { Answer } from './query.ts'
-import { byKindAndName, grown, type TreeNode } from './tree.ts'
+import { byKindAndName, grown, judgedOf, type TreeNode } from './tree.ts'
 
 export interface FormerParts {
   readonly index: Histories

@@ -148,7 +148,7 @@ export function createQuery(
     objects: readonly Indexed[],
     { kind, cluster, uid }: Selector,
   ): Promise<Match[]> {
-    const word = await clusters.kindWord(kind)
+    const word = await clusters.kindWords.of(kind)
     const known = new Map((await clusters.all()).map((each) => [each.id, each]))
     return objects.flatMap((object) => {
       const of = known.get(object.cluster)

@@ -12,18 +12,22 @@ import { identityKey } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
-import { nodePhase } from '../../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { Coordinates, OwnerReference } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import { ownerStateOf } from '../../../../core/model/owner.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { DependentList } from '../../api/answer-schema.ts'
 import { timeOf, type Unshaped } from '../../api/document.ts'
-import type { TreeNode as AnsweredNode, Misnamed } from '../../api/part-schema.ts'
+import type {
+  Judged as AnsweredJudged,
+  TreeNode as AnsweredNode,
+  Misnamed,
+} from '../../api/part-schema.ts'
+import { knownDeletion } from '../../fold/known-object.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
-import { judgedOf, NOT_JUDGED } from './judged.ts'
 import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import type { Answer } from './query.ts'
 
@@ -43,6 +47,11 @@ export interface OwnershipTree {
   /** None upwards. */
   readonly misnamed: Misnamed
 }
+
+type Judged = Unshaped<AnsweredJudged>
+
+/** Of an object that is no node. */
+export const NOT_JUDGED: Judged = { verdict: null, admission: null, doubt: null, deletion: null }
 
 /** Of one that was cut. */
 const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them'
@@ -167,6 +176,17 @@ export function edgeOf(
     standing: standingOf(facts, node.object, reference).standing,
     controller: reference.controller === true,
     blocking: reference.blockOwnerDeletion === true,
+  }
+}
+
+/** Its verdict as it was judged, whatever holds it, and beside it what holds it. */
+export function judgedOf(node: Node): Judged {
+  const { verdict, doubt } = node
+  return {
+    verdict: verdict && { type: verdict.type, because: verdict.because },
+    admission: admissionOf(node),
+    doubt,
+    deletion: knownDeletion(node),
   }
 }
 

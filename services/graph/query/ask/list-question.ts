@@ -18,21 +18,19 @@ import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
 import type { AnswerOf } from '../../api/document.ts'
-import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
+import { type AsOf, type ClusterRef, clusterRefs, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { labelOf } from '../../api/word.ts'
 import type { ListAsked, ObjectList } from '../answer/object-list.ts'
 import type { Answer } from '../answer/query.ts'
 import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
-import { clusterMarked } from '../view/forward-call.ts'
+import { markOf } from '../view/forward-call.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
 import { askedOf } from './choice.ts'
-import { namedClusters } from './not-found.ts'
-import { refuseUnknownKind } from './unknown-kind.ts'
+import { namedClusters, refuseUnknownKind } from './not-found.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
@@ -115,7 +113,7 @@ export function turnOf(
   meant: readonly Pick<KnownCluster, 'id'>[],
 ): Turn | undefined {
   const cursor = cursorOf(question)
-  const first = clusterMarked(request) ?? cursor.cluster
+  const first = markOf(request)?.cluster ?? cursor.cluster
   const left = meant.map(({ id }) => id).filter((id) => id >= first)
   const [cluster, following] = left.toSorted()
   if (cluster === undefined) return undefined

@@ -21,8 +21,8 @@ import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
 import {
   type Answered,
-  type AsOf,
   type ClusterRef,
+  clusterRefs,
   type DocumentKind,
   documentOf,
   type Made,
@@ -43,14 +43,13 @@ import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
-import { type Answer, clusterMarked, readJson, readStream, strange } from '../view/forward-call.ts'
+import { type Answer, markOf, readJson, readStream, strange } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Access } from './access.ts'
-import { askedOf, type Chosen, chooseIn, clusterOf, selector } from './choice.ts'
+import { askedOf, type Chosen, chooseIn, clusterOf, datedIn, selector } from './choice.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type ListParts, meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
@@ -174,7 +173,11 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      const { answer, ...rest } = await query.why(view, chosen.object, sight)
+      const { answer, ...rest } = await query.why(
+        view,
+        await datedIn(parts.index, view, chosen.object),
+        sight,
+      )
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const orphaned = await withOwnerShown(parts, request, view, answer.orphaned)
@@ -250,8 +253,11 @@ export function aboutOne(parts: QuestionParts): About {
     }
     let mayGet = false
     try {
-      const then = at && { at, there: thereThen(parts, request, reply, at) }
-      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked, then))
+      const then = at && {
+        at,
+        there: (found: readonly Match[]) => thereThen(parts, request, reply, { at, found }),
+      }
+      const cluster = markOf(request)?.cluster ?? (await clusterOf(parts, asked, then))
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const view = await open(here, at)
         return await readThen(view, async () => {
@@ -266,7 +272,9 @@ export function aboutOne(parts: QuestionParts): About {
           // Of what was deleted by then an audit log may still say by whom.
           const isFinal = view.node(chosen.object.uid) !== undefined && partial === ''
           if (view.moment !== null && isFinal) markImmutable(reply)
-          return documentOfOne(kind, { ...told, partial }, ref, asOf)
+          // The compiler cannot see that the rest is there: `kind` is any.
+          const document = { ...told, partial, cluster: ref, asOf } as never
+          return documentOf<DocumentKind, object, object>(kind, document)
         })
       })
     } catch (error) {
@@ -275,18 +283,6 @@ export function aboutOne(parts: QuestionParts): About {
       throw error
     }
   }
-}
-
-/**
- * What is checked of the kind that a question has: the compiler cannot see that the rest is there.
- */
-function documentOfOne<K extends DocumentKind>(
-  kind: K,
-  told: Answered<MadeOfOne<K>>,
-  cluster: ClusterRef,
-  asOf: readonly AsOf[],
-): unknown {
-  return documentOf<DocumentKind, object, object>(kind, { ...told, cluster, asOf } as never)
 }
 
 function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
@@ -386,7 +382,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
 
 /** By another process, or by who asks. */
 export function namedIn(request: FastifyRequest): string | undefined {
-  return clusterMarked(request) ?? askedOf(request)['cluster']
+  return markOf(request)?.cluster ?? askedOf(request)['cluster']
 }
 
 /** Of a question about one cluster. */

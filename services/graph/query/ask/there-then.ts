@@ -27,27 +27,20 @@ interface Parts {
 }
 
 /** By `identityKey` those that were there. */
-export type ThereThen = (found: readonly Match[]) => Promise<ReadonlySet<string>>
-
-export function thereThen(
-  parts: Parts,
+export async function thereThen(
+  { clusters, forwarding, index }: Parts,
   request: FastifyRequest,
   reply: FastifyReply,
-  at: Asked,
-): ThereThen {
-  return async (found) => {
-    const ids = new Set(found.map(({ object }) => object.cluster))
-    const asked = (await parts.clusters.all()).filter(({ id }) => ids.has(id))
-    const { all, partial } = await parts.forwarding.gathered(request, reply, {
-      asked,
-      own: async (views) => await ownThen(parts, views, found, at),
-      read: async (answer) => (await readJson(answer)) as readonly string[],
-    })
-    if (partial !== '') {
-      throw new Problem(503, `which cluster had it then is not known, ask again later: ${partial}`)
-    }
-    return new Set(all.flatMap(({ answer }) => answer))
-  }
+  { at, found }: { readonly at: Asked; readonly found: readonly Match[] },
+): Promise<ReadonlySet<string>> {
+  const ids = new Set(found.map(({ object }) => object.cluster))
+  const { all, partial } = await forwarding.gathered(request, reply, {
+    asked: (await clusters.all()).filter(({ id }) => ids.has(id)),
+    own: async (views) => await ownThen({ index }, views, found, at),
+    read: async (answer) => (await readJson(answer)) as readonly string[],
+  })
+  if (partial === '') return new Set(all.flatMap(({ answer }) => answer))
+  throw new Problem(503, `which cluster had it then is not known, ask again later: ${partial}`)
 }
 
 /** What this process answers to another one that asks `thereThen`. */
