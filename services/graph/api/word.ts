@@ -8,7 +8,7 @@
 import type { VerdictType } from '../../../core/model/node.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { ClusterList } from './answer-schema.ts'
-import type { ClusterRef } from './document.ts'
+import type { Cluster as ClusterRef } from './part-schema.ts'
 
 /** Its name; with its id where another cluster has that name, too. */
 export function labelOf({ name, scope }: Pick<ClusterRef, 'name' | 'scope'>): string {

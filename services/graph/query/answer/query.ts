@@ -133,6 +133,9 @@ interface When {
   readonly at: number | null
 }
 
+/** What is said of a question is the first of these that is said of a part of it. */
+const LACKS: readonly Lacks[] = ['any', 'former']
+
 function livingFirst(all: readonly Match[]): readonly Match[] {
   const there = all.filter(({ isThere }) => isThere)
   return there.length > 0 ? there : all
@@ -147,9 +150,10 @@ export function createQuery(
   async function matching(
     objects: readonly Indexed[],
     { kind, cluster, uid }: Selector,
+    all: readonly KnownCluster[],
   ): Promise<Match[]> {
     const word = await clusters.kindWords.of(kind)
-    const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+    const known = new Map(all.map((each) => [each.id, each]))
     return objects.flatMap((object) => {
       const of = known.get(object.cluster)
       const clusterName = of?.name ?? object.cluster
@@ -167,12 +171,13 @@ export function createQuery(
     async nearest(asked) {
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []
-      const elsewhere = await matching(await index.names.anywhere(name), asked)
+      const all = await clusters.all()
+      const elsewhere = await matching(await index.names.anywhere(name), asked, all)
       if (elsewhere.length > 0) return livingFirst(elsewhere)
       const near = await Promise.all(
         [...new Set([namespace, ''])].map((each) => index.names.near(each, name)),
       )
-      return livingFirst(await matching(near.flat(), asked))
+      return livingFirst(await matching(near.flat(), asked, all))
     },
     async find(selector, at) {
       const { name, namespace, cluster, uid } = selector
@@ -186,7 +191,8 @@ export function createQuery(
           ? await Promise.all(places.map((each) => index.names.named(each)))
           : [await index.names.withUid(uid)]
       const found = read.flatMap((each) => each.found)
-      return { matches: await matching(found, selector), lacks: mostOf(read) }
+      const lacks = LACKS.find((each) => read.some((one) => one.lacks === each)) ?? 'nothing'
+      return { matches: await matching(found, selector, all), lacks }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
@@ -247,12 +253,6 @@ function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewher
 function idsOf(all: readonly KnownCluster[], cluster: string): readonly string[] {
   const named = all.filter(({ name }) => name === cluster)
   return [...new Set([cluster, ...named.map(({ id }) => id)])]
-}
-
-function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
-  const all = new Set(read.map(({ lacks }) => lacks))
-  if (all.has('any')) return 'any'
-  return all.has('former') ? 'former' : 'nothing'
 }
 
 /** What is said where not all of a history was read. */

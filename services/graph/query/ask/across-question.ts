@@ -18,7 +18,7 @@ import { type AcrossAnswer, joined } from '../across/across-answer.ts'
 import { type AcrossPart, acrossIn } from '../across/across-part.ts'
 import { onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
+import { type Asked, momentIn } from '../index/moment.ts'
 import type { KnownCluster } from '../view/clusters.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import { LEFT_OUT } from '../view/sight.ts'
@@ -43,8 +43,9 @@ export function addAcross(
   const { access, clusters, forwarding, marks, oneAtATime, open } = parts
   server.get('/v1/across', async (request, reply) => {
     const isWhole = await access.mayAll(request)
-    const { kind = '', name = '', namespace, uid, at: text, limit: most } = askedOf(request)
-    const at = text === undefined ? undefined : askedIn(text)
+    const words = askedOf(request)
+    const { kind = '', name = '', namespace, uid, limit: most } = words
+    const at = momentIn(words)
     if (kind === '' || name === '') throw new Problem(400, 'ask with kind and name')
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
     const word = await clusters.kindWords.of(kind)

@@ -40,7 +40,7 @@ import { leftOut, leftOutText, openedAt, ownThen } from '../answer/held-then.ts'
 import type { Match, Query, Why } from '../answer/query.ts'
 import { treeOf } from '../answer/tree.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
+import { type Asked, momentIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
 import { closedOf } from '../view/forward.ts'
@@ -245,7 +245,7 @@ export function aboutOne(parts: QuestionParts): About {
   return async (kind, request, reply, answer) => {
     const words = askedOf(request)
     const asked = selector(words)
-    const at = words['at'] === undefined ? undefined : askedIn(words['at'])
+    const at = momentIn(words)
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) {
       if (at === undefined) throw strange()
@@ -323,8 +323,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   const { access, clusters, forwarding, oneAtATime, open, planner, query } = parts
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
-    const { at: text } = askedOf(request)
-    const at = text === undefined ? undefined : askedIn(text)
+    const at = momentIn(askedOf(request))
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
       at === undefined
         ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
@@ -472,7 +471,7 @@ export function addGraphDump(
   server.get('/debug/graph', { config: { isStream: () => true } }, async (request, reply) => {
     const { uid, at: text } = request.query as { uid?: string | string[]; at?: string }
     const uids = uid === undefined ? [] : [uid].flat()
-    const at = text === undefined ? undefined : askedIn(text)
+    const at = momentIn({ at: text })
     const dot = async (): Promise<Parts> => {
       const refOf = clusterRefs(await clusters.all())
       const known = (await clusters.all()).map((each) => ({ ...each, ...refOf(each.id) }))
