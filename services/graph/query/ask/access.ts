@@ -114,6 +114,14 @@ export class Access {
     if (!(await this.#mayRead(request, 'get', place, place.name))) throw denied()
   }
 
+  /** If it is unclear, they may not. */
+  async mayGet(request: FastifyRequest, place: Place): Promise<boolean> {
+    return await this.object(request, place).then(
+      () => true,
+      () => false,
+    )
+  }
+
   /**
    * What who asks may get, or list, in a cluster that this process has: as their rights are now. By
    * kind and namespace, each of them reviewed once.

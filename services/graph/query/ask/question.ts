@@ -95,9 +95,6 @@ export type Others = readonly {
 /** Of a name that is given again and again, as those of a StatefulSet's pods are. */
 const OTHERS_SHOWN = 5
 
-const yes = (): boolean => true
-const no = (): boolean => false
-
 function byTime({ object: a }: Match, { object: b }: Match): number {
   return b.at - a.at || (a.uid < b.uid ? -1 : 1)
 }
@@ -126,9 +123,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   /** Of the latest, those that who asks may get. */
   const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
     const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
-    const may = await Promise.all(
-      latest.map(({ object }) => access.object(request, object).then(yes, no)),
-    )
+    const may = await Promise.all(latest.map(({ object }) => access.mayGet(request, object)))
     const shown = latest.filter((_, index) => may[index])
     const refOf = clusterRefs(await clusters.all())
     return shown.map(({ object: { cluster, uid, at }, isThere }) => {
@@ -142,7 +137,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     all: readonly DeletedBy[],
   ): Promise<readonly DeletedBy[]> => {
     const may = await Promise.all(
-      all.map(({ object }) => access.object(request, { ...object, cluster }).then(yes, no)),
+      all.map(({ object }) => access.mayGet(request, { ...object, cluster })),
     )
     return all.filter((_, index) => may[index])
   }
@@ -224,7 +219,7 @@ async function withRootShown(
 ): Promise<Deletion | null> {
   if (deletion?.root == null) return deletion
   const root = { ...deletion.root, cluster }
-  return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
+  return (await access.mayGet(request, root)) ? deletion : withoutRoot(deletion)
 }
 
 /** Who may get an object may not get the owner that orphaned it. */
@@ -236,7 +231,7 @@ async function withOwnerShown(
 ): Promise<Why['orphaned']> {
   if (orphaned === null) return null
   const owner = { ...orphaned.owner, cluster: view.cluster }
-  if (!(await parts.access.object(request, owner).then(yes, no))) return withoutOwner(orphaned)
+  if (!(await parts.access.mayGet(request, owner))) return withoutOwner(orphaned)
   return { ...orphaned, deletion: await withRootShown(parts, request, view, orphaned.deletion) }
 }
 

@@ -56,11 +56,7 @@ export async function ownThereThen(
   const here = new Set(views.map(({ cluster }) => cluster))
   const shown: Match[] = []
   for (const match of matches.filter(({ object }) => here.has(object.cluster))) {
-    const isShown = access.object(request, match.object).then(
-      () => true,
-      () => false,
-    )
-    if (await isShown) shown.push(match)
+    if (await access.mayGet(request, match.object)) shown.push(match)
   }
   return await ownThen(parts, views, shown, at)
 }
