@@ -128,6 +128,13 @@ export function ageText(ms: number): string {
   return `${Math.floor(seconds / 86_400)}d`
 }
 
+/** `30s`, `10m`, `1h`: the largest unit that it is a whole number of; never shorter than it is. */
+export function spanText(spanMs: number): string {
+  const seconds = Math.ceil(spanMs / 1000)
+  if (seconds === 0 || seconds % 60 !== 0) return `${seconds}s`
+  return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds / 60}m`
+}
+
 /** Of `tool` in answers about managers: an owner that `kinfold.io/owner` names. */
 export const FAR_TOOL = 'kinfold'
 
