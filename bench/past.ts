@@ -20,7 +20,7 @@ import { Batch } from '../services/graph/fold/batch.ts'
 import { type FormerChange, formerRecords } from '../services/graph/fold/former/former-record.ts'
 import { rowsOf } from '../services/graph/fold/former/former-rows.ts'
 import { RowStore } from '../services/graph/fold/former/row-store.ts'
-import { Tree } from '../services/graph/query/answer/tree.ts'
+import { grown } from '../services/graph/query/answer/tree.ts'
 import { View } from '../services/graph/query/view/view.ts'
 import { beginning, CLUSTER } from './rig/ownership.ts'
 import type { Report } from './rig/report.ts'
@@ -144,10 +144,9 @@ async function treesAt(
     const began = performance.now()
     const view = now.at({ type: 'position', position, at: START + position, isTime: false })
     const of = { ...placeOf(root), uid: uidOf(root), cluster: CLUSTER, at: 0 }
-    const { answer } = await new Tree(view).grown(of, false)
+    const { top } = await grown(view, of, false)
     times.push(performance.now() - began)
-    if (answer.children.length !== family - 1)
-      throw new Error(`a tree of ${answer.children.length}`)
+    if (top.children.length !== family - 1) throw new Error(`a tree of ${top.children.length}`)
   }
   const { user, system } = process.cpuUsage(before)
   return { trees: times, cpuUs: user + system }

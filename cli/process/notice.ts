@@ -5,8 +5,8 @@
 import type { HeldBy } from '../../core/model/node.ts'
 import { shellWord } from '../../core/model/text.ts'
 import type { ClusterRef } from '../../services/graph/api/document.ts'
+import { clusterRefs } from '../../services/graph/api/document.ts'
 import type { ClusterCount } from '../../services/graph/census.ts'
-import { clusterRefs } from '../../services/graph/query/view/cluster-label.ts'
 import type { Notice } from '../../services/notify/notifier.ts'
 import type { LockStatus } from '../../services/reaper/lock.ts'
 

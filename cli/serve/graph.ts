@@ -3,13 +3,13 @@
  * partitions.
  */
 import { join } from 'node:path'
+import { clusterLabels } from '../../services/graph/api/document.ts'
 import { withCloudEvents } from '../../services/graph/cloud-events.ts'
 import { FAR } from '../../services/graph/config.ts'
 import { checkFoldVersion, foldVersionOf } from '../../services/graph/fold/fold-version.ts'
 import { policyName } from '../../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../../services/graph/http.ts'
 import { openGraph } from '../../services/graph/main.ts'
-import { clusterLabels } from '../../services/graph/query/view/cluster-label.ts'
 import { graphOptionsOf } from '../config/config.ts'
 import { serveAddress } from '../process/address-file.ts'
 import { openNotifications } from '../process/notify.ts'

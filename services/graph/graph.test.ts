@@ -344,7 +344,7 @@ test('a standby is ready once it has the histories, too, which it closes with it
   const indexing = index.run(stop.signal)
   while (ready()?.length === 0) await setImmediate()
   deepEqual(ready(), [0])
-  const [last] = (await index.withUid('cm-a')).found
+  const [last] = (await index.names.withUid('cm-a')).found
   ok(last !== undefined)
   equal((await index.history(identityOf(last.cluster, last))).entries[0]?.change, 'created')
   stop.abort()

@@ -970,6 +970,11 @@ test('where the log is away an API server is told to send it again', async (t) =
     (await rig.why('cm-a')).partial,
     /are incomplete: events of the audit log could not be read/,
   )
+  await rig.tell('delete deploy/web')
+  match((await rig.why('rs-x')).partial, /are incomplete/)
+  // It is there, so no tree of it says who deleted anything.
+  const tree = await fetch(`${rig.url}/v1/tree?uid=rs-x`)
+  equal(((await tree.json()) as AuditFields)['partial'], '')
 })
 
 test('what the log did not take is said, though another request of the cluster succeeds meanwhile', async (t) => {

@@ -8,9 +8,11 @@
  * Not here: what graph processes answer each other where one question is asked of all
  * (query/answer/held.ts), records of the log (http.ts), what a restore prints.
  */
+import type { ClusterId } from '../../../core/model/object.ts'
 import type * as answers from './answer-schema.ts'
 import type { Cluster } from './part-schema.ts'
 import type { Schema, TypeOf } from './schema.ts'
+import { labelOf } from './word.ts'
 
 export type { AsOf, Cluster as ClusterRef } from './part-schema.ts'
 
@@ -120,4 +122,25 @@ export function timeOf(ms: number | null): string | null {
   if (ms === null) return null
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? null : date.toISOString()
+}
+
+/**
+ * What clusters are called before people. Of two that have one name the id is said, too, since one
+ * may have replaced the other. Of one that is not among those that are known the name is its id.
+ */
+export function clusterRefs(
+  known: readonly { readonly id: ClusterId; readonly name: string }[],
+): (id: ClusterId) => Cluster {
+  const names = new Map(known.map(({ id, name }) => [id, name]))
+  const sharing = Map.groupBy(names.values(), (name) => name)
+  return (id) => {
+    const name = names.get(id) ?? id
+    return { name, id, scope: (sharing.get(name)?.length ?? 0) > 1 ? id : name }
+  }
+}
+
+/** The same of clusters that are known by name. */
+export function clusterLabels(names: ReadonlyMap<ClusterId, string>): (id: ClusterId) => string {
+  const refOf = clusterRefs([...names].map(([id, name]) => ({ id, name })))
+  return (id) => labelOf(refOf(id))
 }

@@ -8,7 +8,7 @@
 import type { VerdictType } from '../../../core/model/node.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { ClusterList } from './answer-schema.ts'
-import type { ClusterRef } from './document.ts'
+import type { Cluster as ClusterRef } from './part-schema.ts'
 
 /** Its name; with its id where another cluster has that name, too. */
 export function labelOf({ name, scope }: Pick<ClusterRef, 'name' | 'scope'>): string {
@@ -126,6 +126,13 @@ export function ageText(ms: number): string {
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`
   if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
   return `${Math.floor(seconds / 86_400)}d`
+}
+
+/** `30s`, `10m`, `1h`: the largest unit that it is a whole number of; never shorter than it is. */
+export function spanText(spanMs: number): string {
+  const seconds = Math.ceil(spanMs / 1000)
+  if (seconds === 0 || seconds % 60 !== 0) return `${seconds}s`
+  return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds / 60}m`
 }
 
 /** Of `tool` in answers about managers: an owner that `kinfold.io/owner` names. */

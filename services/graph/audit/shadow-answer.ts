@@ -4,7 +4,7 @@
  */
 import type { Shadow } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
-import { clusterRefs } from '../query/view/cluster-label.ts'
+import { clusterRefs } from '../api/document.ts'
 import type { ShadowReport } from './shadow-report.ts'
 
 export type ShadowAnswer = AnswerOf<Shadow>

@@ -27,6 +27,7 @@ import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
 import { stuckPage } from './answer/stuck-list.ts'
+import { grown } from './answer/tree.ts'
 import type { HistoryIndex } from './index/history-index.ts'
 import { explained } from './rule/rule-explanation.ts'
 import { placeOf, scanned } from './rule/rule-scan.ts'
@@ -114,8 +115,8 @@ async function answersAt(
   for (const { group, kind, namespace, name, uid } of objects) {
     const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
     // References by its uid alone are searched in an index that forgets.
-    told[`tree ${uid}`] = (await query.tree(view, of, false)).answer.root
-    told[`owners ${uid}`] = (await query.tree(view, of, true)).answer.root
+    told[`tree ${uid}`] = (await grown(view, of, false)).top
+    told[`owners ${uid}`] = (await grown(view, of, true)).top
     told[`why ${uid}`] = withoutDeletion(await query.why(view, of))
     const page = { limit: 100, isCounted: false, from: '' }
     const listed = await dependents.page(view, view.identityOf(of), page, WHOLE)

@@ -14,15 +14,14 @@ import type { History } from '../../../core/model/record.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import type { ChangeList } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
-import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import { type ClusterRef, clusterRefs, documentOf, timeOf } from '../api/document.ts'
 import { behindText, type Query, verdictsFirst } from '../query/answer/query.ts'
 import { restoredOf, withOrigin } from '../query/answer/restored.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/ask/choice.ts'
 import type { ActorIndex } from '../query/index/actor-index.ts'
 import { cursorIn, cursorText, strange } from '../query/index/cursor.ts'
 import type { Named } from '../query/index/history-index.ts'
-import { clusterRefs } from '../query/view/cluster-label.ts'
-import { clusterMarked, markOf } from '../query/view/forward-call.ts'
+import { markOf } from '../query/view/forward-call.ts'
 import type { View } from '../query/view/view.ts'
 import { positionText } from '../stream-position.ts'
 import { inOwnOrder } from './change-scan.ts'
@@ -58,7 +57,7 @@ export function addChanges(server: FastifyInstance, parts: ChangeParts): void {
     const mark = markOf(request)
     // Another process asks how far this one has folded: in the words of a question about one
     // object, too.
-    const isGathered = mark !== undefined && 'partitions' in mark
+    const isGathered = mark?.partitions !== undefined
     const isOfOne = words['uid'] !== undefined || words['name'] !== undefined
     return isOfOne && !isGathered
       ? await ofOne(parts, request, reply, words, span)
@@ -99,7 +98,7 @@ async function ofOne(
   const asked = selector(words)
   let isShown = false
   try {
-    const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
+    const cluster = markOf(request)?.cluster ?? (await clusterOf(parts, asked))
     return await forwarding.answered(request, reply, cluster, async (view) => {
       const asOf = [view.asOf()]
       const meant = await objectOf(parts, words, view)
@@ -135,7 +134,7 @@ async function objectOf(
   }
   const [uid, from] = cursor
   if (typeof uid !== 'string' || !/^\d{1,18}$/.test(String(from))) throw strange()
-  const object = parts.index.lastOf(cluster, uid)
+  const object = parts.index.names.lastOf(cluster, uid)
   if (object !== undefined) return { object, from: BigInt(String(from)), partial: '' }
   throw new Problem(410, 'the object was forgotten meanwhile ("remember")')
 }

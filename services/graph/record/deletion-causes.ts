@@ -197,7 +197,7 @@ export async function causesAsked(
   reply: FastifyReply,
 ): Promise<Answered | undefined> {
   const mark = markOf(request)
-  if (mark === undefined || !('partitions' in mark) || mark.records === undefined) return undefined
+  if (mark?.partitions === undefined || mark.records === undefined) return undefined
   await parts.access.graph(request)
   await parts.forwarding.ownOf(request, reply)
   const own = new OwnCauses(parts, new Turns(parts.clock))

@@ -16,19 +16,17 @@ import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import type { Diff } from '../api/answer-schema.ts'
 import type { AnswerOf, Row } from '../api/document.ts'
-import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import { type ClusterRef, clusterRefs, documentOf, timeOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
 import type { Deletion } from '../query/answer/deletion-cause.ts'
 import type { Differ, Difference, TwoViews } from '../query/answer/diff.ts'
 import { askedOf } from '../query/ask/choice.ts'
 import { meantIn } from '../query/ask/list-question.ts'
-import { namedClusters } from '../query/ask/not-found.ts'
-import { refuseUnknownKind } from '../query/ask/unknown-kind.ts'
+import { namedClusters, refuseUnknownKind } from '../query/ask/not-found.ts'
 import type { ActorIndex } from '../query/index/actor-index.ts'
 import { cursorIn, cursorText, strange } from '../query/index/cursor.ts'
 import { type Asked, askedIn } from '../query/index/moment.ts'
-import { clusterRefs } from '../query/view/cluster-label.ts'
-import { clusterMarked } from '../query/view/forward-call.ts'
+import { markOf } from '../query/view/forward-call.ts'
 import { type OpenView, readThen } from '../query/view/open-view.ts'
 import type { View } from '../query/view/view.ts'
 import { type Attributors, attributionOf } from './attribution.ts'
@@ -80,7 +78,7 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
       (left, each) => left.filter((id) => meantIn(named, each).some((one) => one.id === id)),
       named.map(({ id }) => id),
     )
-    const left = ids.filter((id) => id >= (clusterMarked(request) ?? cursor.cluster)).toSorted()
+    const left = ids.filter((id) => id >= (markOf(request)?.cluster ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
     if (cluster === undefined) return documentOf('Diff', { ...EMPTY, partial: '', asOf: [] })
     const rest = following === undefined ? null : textOf(words, { ...START, cluster: following })
@@ -106,7 +104,7 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
       })
     } catch (error) {
       const isAway = error instanceof Problem && error.status === 503
-      if (!isAway || clusterMarked(request) !== undefined || ids.length === 1) throw error
+      if (!isAway || markOf(request)?.cluster !== undefined || ids.length === 1) throw error
       const answer: DiffPage = { ...EMPTY.answer, continue: rest }
       return documentOf('Diff', { answer, partial: error.message, asOf: [] })
     }

@@ -5,7 +5,7 @@
  * What must stay true: it is what the list of deletions says of it (attribution.ts).
  */
 import { identityOf } from '../../../core/graph/identity.ts'
-import type { DeletionOf } from '../query/answer/query.ts'
+import { type DeletionOf, isUndeleted } from '../query/answer/query.ts'
 import { attributionOf, ownersDeletedBy } from './attribution.ts'
 import { Deleters, type DeletersParts } from './deleter.ts'
 import { Lives, type LivesParts } from './life.ts'
@@ -24,7 +24,7 @@ export function createDeletionOf(parts: Parts): DeletionOf {
     const behind = await deleters.caughtUp()
     const of = identityOf(object.cluster, object)
     const life = await lives.lastOf(of)
-    const isThere = phase === 'observed' || phase === 'suspect'
+    const isThere = isUndeleted(phase)
     const isKnown = phase !== 'unknown' || life.endedAt !== null
     const found = isThere
       ? { deletion: null, deletedBy: await ownersDeletedBy({ lives, deleters }, object, life) }

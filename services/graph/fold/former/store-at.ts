@@ -29,17 +29,10 @@ export type StoreReader = Pick<Store, 'get' | 'page'>
 const PAGE_ROWS = 500
 
 export function storeAt(store: RowReader, codec: Codec, position: bigint): StoreReader {
-  const then = new Then(store, codec, Number(position))
-  return {
-    get(key) {
-      const former = then.former(key)
-      return former === undefined ? store.get(key) : (former ?? undefined)
-    },
-    page: async (range) => await then.page(range),
-  }
+  return new Then(store, codec, Number(position))
 }
 
-class Then {
+class Then implements StoreReader {
   readonly #store: RowReader
   readonly #codec: Codec
   readonly #position: number
@@ -50,8 +43,13 @@ class Then {
     this.#position = position
   }
 
+  get(key: string): Uint8Array | undefined {
+    const former = this.#former(key)
+    return former === undefined ? this.#store.get(key) : (former ?? undefined)
+  }
+
   /** Null: there was none. Undefined: it holds now what it held then. */
-  former(key: string): Uint8Array | null | undefined {
+  #former(key: string): Uint8Array | null | undefined {
     const former = formerAt(this.#store, this.#codec, key, this.#position)
     return former === undefined ? undefined : (former.value ?? null)
   }
@@ -66,7 +64,7 @@ class Then {
       const held = new Map<string, Uint8Array | null>()
       for (const [key, row] of now.rows) {
         const isChanged = (recentIn(row)?.position ?? -1) >= this.#position
-        const former = isChanged ? this.former(key) : undefined
+        const former = isChanged ? this.#former(key) : undefined
         held.set(key, former === undefined ? valueIn(row) : former)
       }
       for (const [key, value] of await this.#formers(from, upTo)) held.set(key, value)
@@ -93,7 +91,7 @@ class Then {
     for await (const [row, bytes] of entriesIn(this.#store, range)) {
       if (lastChangeIn(this.#codec, bytes).position < this.#position) continue
       const key = keyOfLast(row)
-      const former = this.former(key)
+      const former = this.#former(key)
       if (former !== undefined) found.set(key, former)
     }
     return found

@@ -22,7 +22,7 @@ import {
 } from '../../../../ports/record/manager-mark.ts'
 import type { Phase } from '../../api/across-schema.ts'
 import type { AsOf } from '../../api/document.ts'
-import { kindsIn } from '../view/kind-name.ts'
+import { kindsIn } from '../view/kind-word.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { type AcrossAsked, type AcrossObject, acrossObject, byPlace } from './across-object.ts'

@@ -33,7 +33,7 @@ import {
   rulesWithin,
 } from '../../../../core/model/rule/rule.ts'
 import type { AcrossPartDocument, Phase } from '../../api/across-schema.ts'
-import { kindsIn } from '../view/kind-name.ts'
+import { kindsIn } from '../view/kind-word.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { type AcrossAsked, type AcrossObject, acrossObject, byPlace } from './across-object.ts'

@@ -14,7 +14,8 @@ import { appendAll, assign, codec, runTask, viewOf } from '../../../../testing/r
 import { documentOf } from '../../api/document.ts'
 import { createQuestions } from '../../questions.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import type { TreeNode } from './tree.ts'
+import { WHOLE } from '../view/sight.ts'
+import { type TreeNode, treeOf } from './tree.ts'
 
 const DEPTH = 10_000
 /** Of a tree: what is written as JSON must not be nested deeper. */
@@ -38,11 +39,11 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
   const first = await named(index, 'c0')
   const last = await named(index, `c${DEPTH - 1}`)
 
-  for (const [root, owners] of [
+  for (const [root, isUp] of [
     [first, false],
     [last, true],
   ] as const) {
-    const { answer, partial } = await query.tree(view, root, owners)
+    const { answer, partial } = await treeOf(view, index, root, { isUp, sight: WHOLE })
     equal(depthOf(answer.root), LEVELS + 1)
     match(partial, /cut after 256 levels/)
     for (const output of ['tree', 'json', 'yaml', 'dot', 'mermaid'] as const) {
@@ -53,7 +54,7 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
         cluster,
         asOf: [],
       })
-      ok(render(told, output, owners).split('\n').length > LEVELS)
+      ok(render(told, output, isUp).split('\n').length > LEVELS)
     }
   }
   equal((await query.why(view, last)).answer.verdict?.type, 'keep')
@@ -80,7 +81,7 @@ function chain() {
 }
 
 async function named(index: HistoryIndex, name: string): Promise<Named> {
-  const [found] = (await index.named({ namespace: 'ns', name })).found
+  const [found] = (await index.names.named({ namespace: 'ns', name })).found
   ok(found)
   return found
 }

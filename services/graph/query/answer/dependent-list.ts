@@ -23,10 +23,9 @@ import type { HistoryIndex } from '../index/history-index.ts'
 import { part } from '../index/index-key.ts'
 import { HIDDEN, hiddenText, type Sight } from '../view/sight.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
-import { judgedOf, NOT_JUDGED } from './judged.ts'
 import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import type { Answer } from './query.ts'
-import { edgeOf } from './tree.ts'
+import { edgeOf, judgedOf, NOT_JUDGED } from './tree.ts'
 
 /** Dependents on a page, unless it is asked for another number, and at most. */
 export const LISTED = 500

@@ -20,7 +20,7 @@ import {
   timeOfChange,
 } from '../../fold/former/changed.ts'
 import type { Clusters } from '../view/clusters.ts'
-import { kindsIn } from '../view/kind-name.ts'
+import { kindsIn } from '../view/kind-word.ts'
 import type { View } from '../view/view.ts'
 import { isAsked, nameOf } from './object-list.ts'
 import type { Answer } from './query.ts'
@@ -68,11 +68,11 @@ export type Differ = (
   after: string,
 ) => Promise<Answer<DifferencePage>>
 
-export function createDiffer(clusters: Pick<Clusters, 'kindWord'>): Differ {
+export function createDiffer(clusters: Pick<Clusters, 'kindWords'>): Differ {
   return async (views, asked, after) => {
     const { from, to } = views
     const served = await kindsIn(to)
-    const word = await clusters.kindWord(asked.kind)
+    const word = await clusters.kindWords.of(asked.kind)
     const meant = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
     const differences: Difference[] = []
     let [read, unclear, last] = [0, 0, after]

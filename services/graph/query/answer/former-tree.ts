@@ -16,9 +16,8 @@ import { type Histories, historiesAt } from '../index/history-at.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 import { beginOf } from './deletion-cause.ts'
-import { judgedOf } from './judged.ts'
 import type { Answer } from './query.ts'
-import { byKindAndName, Tree, type TreeNode } from './tree.ts'
+import { byKindAndName, grown, judgedOf, type TreeNode } from './tree.ts'
 
 export interface FormerParts {
   readonly index: Histories
@@ -70,10 +69,10 @@ async function grownBefore(
     const before = await open(view, { type: 'position', partition, position })
     const root = before.node(of.uid)?.object
     if (root === undefined || !isSamePlace(root, of)) return { former: undefined, why: '' }
-    const told = await readThen(before, async () => {
-      return await new Tree(before).grown({ ...root, cluster, at: 0 }, isUp)
+    const { top, cut } = await readThen(before, async () => {
+      return await grown(before, { ...root, cluster, at: 0 }, isUp)
     })
-    return { former: told.answer, before, cut: told.cut }
+    return { former: top, before, cut }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     return { former: undefined, why: error.message }
@@ -102,12 +101,12 @@ async function addFormerOwners(
     if (!node.repeated && (there === undefined || !isSamePlace(there.object, node))) {
       moments += 1
       if (moments > MOST_MOMENTS) return `owners above ${MOST_MOMENTS} deleted ones are left out`
-      const grown = await grownBefore(parts, view, node, true)
-      if (grown.former === undefined) {
-        if (grown.why !== '') doubts.add(`owners of ${node.kind}/${node.name}: ${grown.why}`)
+      const own = await grownBefore(parts, view, node, true)
+      if (own.former === undefined) {
+        if (own.why !== '') doubts.add(`owners of ${node.kind}/${node.name}: ${own.why}`)
       } else {
-        at = grown.before
-        const above = grown.former.children
+        at = own.before
+        const above = own.former.children
         node.children.push(
           ...above.map((each) => (seen.has(keyOf(each)) ? { ...each, ...REPEATED } : each)),
         )

@@ -11,7 +11,6 @@
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
 import { bearersPrefix, lastPart } from '../../../../core/graph/key.ts'
-import type { Uid } from '../../../../core/model/object.ts'
 import { prefixRange } from '../../../../ports/store.ts'
 import type { Misnamed } from '../../api/part-schema.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
@@ -38,37 +37,34 @@ export interface MisnamedAsked {
  */
 export async function misnamedIn(
   view: View,
-  index: Pick<HistoryIndex, 'unresolved'>,
+  index: Pick<HistoryIndex, 'names'>,
   owner: Identity,
   { sight, isBehind }: MisnamedAsked,
 ): Promise<Misnamed> {
-  const bearers = await edgesElsewhere(view, owner)
-  bearers.push(...(await index.unresolved(owner.cluster, owner.uid, MOST_READ)))
+  const { cluster, uid } = owner
+  // Those with an edge that has the owner's uid, and not its coordinates.
+  const all = prefixRange(bearersPrefix(cluster, uid), MOST_READ)
+  const own = prefixRange(edgesOf(owner), MOST_READ)
+  const before = await view.store.page({ ...all, lt: own.gte })
+  const behind = await view.store.page({ ...all, gte: own.lt })
+  const bearers = [...before.rows, ...behind.rows].map(([key]) => lastPart(key))
+  bearers.push(...(await index.names.unresolved(cluster, uid, MOST_READ)))
   const references: MisnamedReference[] = []
   let hidden = 0
-  for (const uid of new Set(bearers)) {
+  for (const bearer of new Set(bearers)) {
     if (references.length + hidden >= MOST_NAMED) return { references, hidden, isCut: true }
     await view.turns.take()
-    const object = view.node(uid)?.object
+    const object = view.node(bearer)?.object
     const wrong = object?.ownerReferences.find((each) => {
-      return each.uid === owner.uid && !view.isNamed(owner, object, each)
+      return each.uid === uid && !view.isNamed(owner, object, each)
     })
     if (object === undefined || wrong === undefined) continue
     if (sight.isWhole || (await sight.shows(object))) {
       const { group, kind, namespace, name } = object
       const { apiVersion, kind: writtenKind, name: writtenName } = wrong
       const reference = { apiVersion, kind: writtenKind, name: writtenName }
-      references.push({ group, kind, namespace, name, uid, reference })
+      references.push({ group, kind, namespace, name, uid: bearer, reference })
     } else hidden += 1
   }
   return { references, hidden, isCut: bearers.length >= MOST_READ || isBehind }
-}
-
-/** Uids of those with an edge that has the owner's uid, and not its coordinates. */
-async function edgesElsewhere(view: View, owner: Identity): Promise<Uid[]> {
-  const all = prefixRange(bearersPrefix(owner.cluster, owner.uid), MOST_READ)
-  const own = prefixRange(edgesOf(owner), MOST_READ)
-  const before = await view.store.page({ ...all, lt: own.gte })
-  const behind = await view.store.page({ ...all, gte: own.lt })
-  return [...before.rows, ...behind.rows].map(([key]) => lastPart(key))
 }

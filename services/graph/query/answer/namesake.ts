@@ -20,15 +20,13 @@ import type { View } from '../view/view.ts'
 /** An object may have thousands of references. */
 const MOST_LOOKED_UP = 5
 
-export type NameIndex = Pick<HistoryIndex, 'at' | 'listed'>
-
 /**
  * The status of each reference of an object, and why, with the namesakes of owners that were
  * deleted.
  */
 export async function standsWithNamesakes(
   view: View,
-  index: NameIndex,
+  index: Pick<HistoryIndex, 'names'>,
   node: Node,
   sight: Sight,
 ): Promise<readonly Stand[]> {
@@ -43,7 +41,11 @@ export async function standsWithNamesakes(
 }
 
 /** What to add to a verdict on an object; empty where no deleted owner has a namesake. */
-export async function namesakeText(view: View, index: NameIndex, node: Node): Promise<string> {
+export async function namesakeText(
+  view: View,
+  index: Pick<HistoryIndex, 'names'>,
+  node: Node,
+): Promise<string> {
   const dangling = standsOf(view.facts, node).filter(({ standing }) => standing === 'dangling')
   for (const stand of dangling.slice(0, MOST_LOOKED_UP)) {
     const also = await namesakeOf(view, index, stand, WHOLE)
@@ -53,16 +55,20 @@ export async function namesakeText(view: View, index: NameIndex, node: Node): Pr
 }
 
 /** Of a moment of the past all that ever had the name: who had it then is seen in the graph. */
-async function* uidsAt(view: View, index: NameIndex, place: Coordinates): AsyncIterable<Uid> {
-  if (view.moment === null) return yield* index.at(view.cluster, place)
+async function* uidsAt(
+  view: View,
+  index: Pick<HistoryIndex, 'names'>,
+  place: Coordinates,
+): AsyncIterable<Uid> {
+  if (view.moment === null) return yield* index.names.at(view.cluster, place)
   const { namespace, name } = place
   const asked = { cluster: view.cluster, namespaces: [namespace], name, isGone: true }
-  for await (const [, { uid }] of index.listed(asked, '')) yield uid
+  for await (const [, { uid }] of index.names.listed(asked, '')) yield uid
 }
 
 async function namesakeOf(
   view: View,
-  index: NameIndex,
+  index: Pick<HistoryIndex, 'names'>,
   { place, reference }: Stand,
   sight: Sight,
 ): Promise<string> {

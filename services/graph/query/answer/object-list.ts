@@ -21,11 +21,11 @@ import { historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { HistoryIndex, Indexed } from '../index/history-index.ts'
 import type { Asked } from '../index/moment.ts'
 import type { Clusters } from '../view/clusters.ts'
-import { type KnownKind, kindsIn } from '../view/kind-name.ts'
 import type { KindWord } from '../view/kind-word.ts'
+import { type KnownKind, kindsIn } from '../view/kind-word.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
-import { judgedOf, NOT_JUDGED } from './judged.ts'
 import type { Answer } from './query.ts'
+import { judgedOf, NOT_JUDGED } from './tree.ts'
 
 /**
  * Keys that one request reads at most; more where objects are only counted, since nothing is kept
@@ -97,7 +97,7 @@ export function namespacesOf({ namespace = '' }: Pick<ListAsked, 'namespace'>): 
 
 export function createObjectList(
   index: HistoryIndex,
-  clusters: Pick<Clusters, 'kindWord'>,
+  clusters: Pick<Clusters, 'kindWords'>,
 ): ObjectList {
   /** Of one name, or (undefined) all that were ever seen, by uid. */
   async function* indexed(view: View, asked: ListAsked, after: string): AsyncIterable<Candidate> {
@@ -107,8 +107,8 @@ export function createObjectList(
     const namespaces = namespacesOf(asked)
     const found =
       name === undefined
-        ? index.all(after)
-        : index.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
+        ? index.names.all(after)
+        : index.names.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
     for await (const [key, last] of found) {
       await view.turns.take()
       yield { key, uid: last.uid, last, prefix: null }
@@ -129,7 +129,7 @@ export function createObjectList(
   return {
     async page(view, cluster, asked, after) {
       const served = await kindsIn(view)
-      const word = await clusters.kindWord(asked.kind)
+      const word = await clusters.kindWords.of(asked.kind)
       const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
       const doubts = new Set([view.partial(), unlisted(asked, kinds)])
       const isIndexed = asked.name !== undefined || asked.isGone

@@ -17,13 +17,13 @@ import type { NamedOwner } from '../index/name-key.ts'
  * it) the one that would be there; in its dependent's namespace, or in none.
  */
 export function ownersMeant(
-  index: Pick<HistoryIndex, 'lastOf'>,
+  index: Pick<HistoryIndex, 'names'>,
   dependent: Pick<Identity, 'cluster' | 'namespace'>,
   reference: NamedOwner,
 ): readonly Identity[] {
   const { cluster } = dependent
   const { name, uid } = reference
-  const last = index.lastOf(cluster, uid)
+  const last = index.names.lastOf(cluster, uid)
   const seen = last && identityOf(cluster, last)
   if (seen !== undefined && isNamedBy(seen, dependent, reference)) return [seen]
   const namespaces = new Set([dependent.namespace, ''])

@@ -219,6 +219,8 @@ test('an answer about the past may be kept, and one that is incomplete may not',
     headers: { 'if-none-match': tag },
   })
   equal(again.status, 304)
+  const unknown = await rig.ask(`/v1/objects?kind=zebra&at=${at}`)
+  deepEqual([unknown.status, unknown.headers.get('cache-control')], [404, null])
   const partial = await rig.ask('/v1/objects?kind=configmap&at=2020-01-01T00:00:00Z')
   equal(partial.headers.get('cache-control'), 'private, no-cache')
 })

@@ -25,7 +25,6 @@ import {
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
 import { type AnswerOf, type Row, timeOf, type Unshaped } from '../../api/document.ts'
-import type { Misnamed } from '../../api/part-schema.ts'
 import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
 import type { Lacks } from '../index/name-index.ts'
@@ -35,12 +34,9 @@ import { type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { DeletedBy } from './actor.ts'
 import type { Deletion } from './deletion-cause.ts'
-import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
 import { withRestored } from './restored.ts'
-import type { TreeNode } from './tree.ts'
-import { Tree } from './tree.ts'
 
 export interface Selector {
   /**
@@ -81,12 +77,6 @@ export type OwnerElsewhere = Omit<Row<AnsweredWhy['elsewhere']>, 'owner'> & {
   readonly owner: OwnerElsewhereName
 }
 
-export interface OwnershipTree {
-  readonly root: TreeNode
-  /** None upwards. */
-  readonly misnamed: Misnamed
-}
-
 type AsOwner = Unshaped<NonNullable<WhyDocument['asOwner']>, number | bigint>
 
 /** An object that a selector fits. */
@@ -116,7 +106,6 @@ export interface Query {
    * one. Some of it; where nothing of that exists, of what was deleted.
    */
   nearest(selector: Selector): Promise<readonly Match[]>
-  tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** Who deleted it; null of one that is there. */
   deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
@@ -144,6 +133,9 @@ interface When {
   readonly at: number | null
 }
 
+/** What is said of a question is the first of these that is said of a part of it. */
+const LACKS: readonly Lacks[] = ['any', 'former']
+
 function livingFirst(all: readonly Match[]): readonly Match[] {
   const there = all.filter(({ isThere }) => isThere)
   return there.length > 0 ? there : all
@@ -158,9 +150,10 @@ export function createQuery(
   async function matching(
     objects: readonly Indexed[],
     { kind, cluster, uid }: Selector,
+    all: readonly KnownCluster[],
   ): Promise<Match[]> {
-    const word = await clusters.kindWord(kind)
-    const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+    const word = await clusters.kindWords.of(kind)
+    const known = new Map(all.map((each) => [each.id, each]))
     return objects.flatMap((object) => {
       const of = known.get(object.cluster)
       const clusterName = of?.name ?? object.cluster
@@ -178,12 +171,13 @@ export function createQuery(
     async nearest(asked) {
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []
-      const elsewhere = await matching(await index.anywhere(name), asked)
+      const all = await clusters.all()
+      const elsewhere = await matching(await index.names.anywhere(name), asked, all)
       if (elsewhere.length > 0) return livingFirst(elsewhere)
       const near = await Promise.all(
-        [...new Set([namespace, ''])].map((each) => index.near(each, name)),
+        [...new Set([namespace, ''])].map((each) => index.names.near(each, name)),
       )
-      return livingFirst(await matching(near.flat(), asked))
+      return livingFirst(await matching(near.flat(), asked, all))
     },
     async find(selector, at) {
       const { name, namespace, cluster, uid } = selector
@@ -194,17 +188,11 @@ export function createQuery(
       })
       const read =
         uid === undefined
-          ? await Promise.all(places.map((each) => index.named(each)))
-          : [await index.withUid(uid)]
+          ? await Promise.all(places.map((each) => index.names.named(each)))
+          : [await index.names.withUid(uid)]
       const found = read.flatMap((each) => each.found)
-      return { matches: await matching(found, selector), lacks: mostOf(read) }
-    },
-    async tree(view, root, owners, sight = WHOLE) {
-      const { answer, cut } = owners
-        ? await ownersOf(view, root)
-        : await dependentsOf(view, index, root, sight)
-      const doubts = [view.partial(), cut].filter((text) => text !== '')
-      return { answer, partial: doubts.join('; ') }
+      const lacks = LACKS.find((each) => read.some((one) => one.lacks === each)) ?? 'nothing'
+      return { matches: await matching(found, selector, all), lacks }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
@@ -230,21 +218,13 @@ export function createQuery(
     },
     async deletion(view, object) {
       const phase = phaseOf(view, view.node(object.uid))
+      // What of its owners cannot be read is no doubt about it.
+      if (isUndeleted(phase)) return { answer: null, at: null, partial: '' }
       const { deletion, at, partial } = await deletionOf(view, object, phase)
       return { answer: deletion, at, partial }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
-}
-
-interface GrownTree {
-  readonly answer: OwnershipTree
-  readonly cut: string
-}
-
-async function ownersOf(view: View, object: Named): Promise<GrownTree> {
-  const { answer: root, cut } = await new Tree(view).grown(object, true)
-  return { answer: { root, misnamed: NONE_MISNAMED }, cut }
 }
 
 function markedBy(node: Node | undefined, marks: MarkSettings): Why['managers'] {
@@ -269,32 +249,10 @@ function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewher
   })
 }
 
-/** While the tree grows, the index catches up with the log. */
-async function dependentsOf(
-  view: View,
-  index: HistoryIndex,
-  object: Named,
-  sight: Sight,
-): Promise<GrownTree> {
-  const [{ answer: root, cut }, lag] = await Promise.all([
-    new Tree(view).grown(object, false),
-    index.caughtUp(),
-  ])
-  const asked = { sight, isBehind: lag > 0n }
-  const misnamed = await misnamedIn(view, index, view.identityOf(object), asked)
-  return { answer: { root, misnamed }, cut }
-}
-
 /** Of its name, or its id. */
 function idsOf(all: readonly KnownCluster[], cluster: string): readonly string[] {
   const named = all.filter(({ name }) => name === cluster)
   return [...new Set([cluster, ...named.map(({ id }) => id)])]
-}
-
-function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
-  const all = new Set(read.map(({ lacks }) => lacks))
-  if (all.has('any')) return 'any'
-  return all.has('former') ? 'former' : 'nothing'
 }
 
 /** What is said where not all of a history was read. */
@@ -375,6 +333,11 @@ function namedBadly({ name }: OwnerReference): string {
 function phaseOf(view: View, node: Node | undefined): Why['phase'] {
   if (node !== undefined) return nodePhase(node)
   return view.partial() === '' ? null : 'unknown'
+}
+
+/** Its deletion has not begun. */
+export function isUndeleted(phase: Why['phase']): boolean {
+  return phase === 'observed' || phase === 'suspect'
 }
 
 function asOwner(owner: KnownOwner): AsOwner {

@@ -13,9 +13,8 @@ import type { History } from '../../../../core/model/record.ts'
 import { restoredFrom } from '../../../../ports/record/restored-mark.ts'
 import type { Why } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
-import type { Named } from '../index/history-index.ts'
+import type { HistoryIndex, Named } from '../index/history-index.ts'
 import type { View } from '../view/view.ts'
-import type { NameIndex } from './namesake.ts'
 
 export type Restored = Unshaped<NonNullable<Why['restored']>>
 export type RestoredAs = Unshaped<NonNullable<Why['restoredAs']>>
@@ -29,7 +28,7 @@ export function restoredOf(node: Node | undefined): Restored | null {
 /** What is said of an object and its history. */
 export async function withRestored<T extends Pick<History, 'change' | 'text'>>(
   view: View,
-  index: NameIndex,
+  index: Pick<HistoryIndex, 'names'>,
   object: Named,
   history: readonly T[],
 ): Promise<{
@@ -46,9 +45,13 @@ export async function withRestored<T extends Pick<History, 'change' | 'text'>>(
 }
 
 /** Of a deleted one: what exists at its coordinates now and says that it was made of it. */
-async function restoredAs(view: View, index: NameIndex, object: Named): Promise<RestoredAs | null> {
+async function restoredAs(
+  view: View,
+  index: Pick<HistoryIndex, 'names'>,
+  object: Named,
+): Promise<RestoredAs | null> {
   if (view.moment !== null || view.node(object.uid) !== undefined) return null
-  for await (const uid of index.at(view.cluster, object)) {
+  for await (const uid of index.names.at(view.cluster, object)) {
     await view.turns.take()
     const node = view.node(uid)
     if (node === undefined || !isSamePlace(node.object, object)) continue

@@ -18,10 +18,10 @@ import type { Authority } from '../../../../runtime/http/authority.ts'
 import { principalOf } from '../../../../runtime/http/principal.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { GROUP, maySeeAll } from '../../../../runtime/http/whole-right.ts'
-import { NOT_JUDGED } from '../answer/judged.ts'
 import type { TreeNode } from '../answer/tree.ts'
+import { NOT_JUDGED } from '../answer/tree.ts'
 import type { Clusters } from '../view/clusters.ts'
-import { kindsIn } from '../view/kind-name.ts'
+import { kindsIn } from '../view/kind-word.ts'
 import { HIDDEN, type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 
@@ -112,6 +112,14 @@ export class Access {
   async object(request: FastifyRequest, place: Place): Promise<void> {
     if (await this.mayAll(request)) return
     if (!(await this.#mayRead(request, 'get', place, place.name))) throw denied()
+  }
+
+  /** If it is unclear, they may not. */
+  async mayGet(request: FastifyRequest, place: Place): Promise<boolean> {
+    return await this.object(request, place).then(
+      () => true,
+      () => false,
+    )
   }
 
   /**

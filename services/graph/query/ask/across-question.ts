@@ -12,14 +12,13 @@ import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { type MarkSettings, TOOLS } from '../../../../ports/record/manager-mark.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import { type AsOf, documentOf } from '../../api/document.ts'
+import { type AsOf, clusterRefs, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { type AcrossAnswer, joined } from '../across/across-answer.ts'
 import { type AcrossPart, acrossIn } from '../across/across-part.ts'
 import { onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
+import { type Asked, momentIn } from '../index/moment.ts'
 import type { KnownCluster } from '../view/clusters.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import { LEFT_OUT } from '../view/sight.ts'
@@ -44,11 +43,12 @@ export function addAcross(
   const { access, clusters, forwarding, marks, oneAtATime, open } = parts
   server.get('/v1/across', async (request, reply) => {
     const isWhole = await access.mayAll(request)
-    const { kind = '', name = '', namespace, uid, at: text, limit: most } = askedOf(request)
-    const at = text === undefined ? undefined : askedIn(text)
+    const words = askedOf(request)
+    const { kind = '', name = '', namespace, uid, limit: most } = words
+    const at = momentIn(words)
     if (kind === '' || name === '') throw new Problem(400, 'ask with kind and name')
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
-    const word = await clusters.kindWord(kind)
+    const word = await clusters.kindWords.of(kind)
     const asked = { kind, word, namespace, name, uid, limit }
     const sight = async (cluster: string) => await access.sight(request, cluster, 'list')
     const inTurn = async (views: readonly View[]): Promise<AcrossPart> =>

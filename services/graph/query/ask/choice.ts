@@ -13,16 +13,16 @@ import type { FastifyRequest } from 'fastify'
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
+import { clusterRefs } from '../../api/document.ts'
 import { labelOf } from '../../api/word.ts'
-import type { Found, Match, Query, Selector } from '../answer/query.ts'
+import type { Match, Query, Selector } from '../answer/query.ts'
 import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { Named } from '../index/history-index.ts'
 import type { Asked as AskedMoment } from '../index/moment.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
+import type { Lacks } from '../index/name-index.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { View } from '../view/view.ts'
 import { notFound, unreadText } from './not-found.ts'
-import type { ThereThen } from './there-then.ts'
 
 export interface Chosen {
   readonly object: Named
@@ -41,7 +41,8 @@ export interface Asking {
 /** A moment of the past, and what was there then. */
 export interface Then {
   readonly at: AskedMoment
-  readonly there: ThereThen
+  /** Of these, by `identityKey`. */
+  readonly there: (found: readonly Match[]) => Promise<ReadonlySet<string>>
 }
 
 type Asked = Record<string, string | undefined>
@@ -64,22 +65,25 @@ export function selector(asked: Record<string, string | undefined>): Selector {
  * it is meant.
  */
 export async function clusterOf(asking: Asking, asked: Selector, then?: Then): Promise<ClusterId> {
-  if (then !== undefined) return await clusterOfPast(asking, asked, then)
   const { matches, lacks } = await asking.query.find({ ...asked, kind: '' })
-  const [only, ...others] = new Set(matches.map(clusterIn))
-  if (only !== undefined && others.length === 0 && lacks !== 'any') return only
-  return (await choose(asking, asked)).object.cluster
+  const inClusters = clustersOf(matches)
+  const [only] = inClusters
+  const isOne = inClusters.size < 2 && lacks !== 'any'
+  if (only !== undefined && isOne) return only
+  const past = then === undefined || isOne ? undefined : await clusterOfPast(asking, asked, then)
+  return past ?? (await choose(asking, asked)).object.cluster
 }
 
 /**
  * The cluster that a question about a moment of the past is about: where but one had such an object
  * then, that one. What several had then may be meant twice, also where only one of them has it now.
+ * Undefined: none is known to have had it.
  */
-async function clusterOfPast(asking: Asking, asked: Selector, then: Then): Promise<ClusterId> {
-  const { at } = then
-  const any = await asking.query.find({ ...asked, kind: '' })
-  const inClusters = new Set(any.matches.map(clusterIn))
-  if (inClusters.size < 2 && any.lacks !== 'any') return await clusterOf(asking, asked)
+async function clusterOfPast(
+  asking: Asking,
+  asked: Selector,
+  { at, there }: Then,
+): Promise<ClusterId | undefined> {
   await asking.query.caughtUp()
   const known = await asking.clusters.all()
   const isMeant = ({ object }: Match): boolean =>
@@ -87,20 +91,20 @@ async function clusterOfPast(asking: Asking, asked: Selector, then: Then): Promi
     known.some(({ id, partition }) => id === object.cluster && partition === at.partition)
   const { matches, lacks } = await asking.query.find(asked, at.type === 'time' ? at.at : undefined)
   const found = matches.filter(isMeant)
-  const were = await then.there(found)
-  const there = found.filter(({ object }) => {
-    return were.has(identityKey(identityOf(object.cluster, object)))
-  })
-  const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
+  const were = await there(found)
+  const then = found.filter(({ object }) =>
+    were.has(identityKey(identityOf(object.cluster, object))),
+  )
+  const [only, ...others] = clustersOf(then.length > 0 ? then : found)
   if (only !== undefined && others.length === 0) return only
-  if (there.length > 0) throw await ambiguous(asking, asked, there)
+  if (then.length > 0) throw await ambiguous(asking, asked, then)
   // Those of then may be among what was not read, in any of them.
   if (only !== undefined && lacks !== 'nothing') throw await ambiguous(asking, asked, found)
-  return await clusterOf(asking, asked)
+  return undefined
 }
 
-function clusterIn({ object }: Match): ClusterId {
-  return object.cluster
+function clustersOf(matches: readonly Match[]): ReadonlySet<ClusterId> {
+  return new Set(matches.map(({ object }) => object.cluster))
 }
 
 /**
@@ -112,12 +116,9 @@ export async function choose(
   asked: Selector,
   cluster?: ClusterId,
 ): Promise<Chosen> {
-  const { matches: everywhere, lacks } = await all(asking, asked, { cluster })
-  const found = everywhere.filter(
-    ({ object }) => cluster === undefined || object.cluster === cluster,
-  )
-  const there = found.filter(({ isThere }) => isThere)
-  const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
+  const { own, everywhere, lacks } = await all(asking, asked, { cluster })
+  const there = own.filter(({ isThere }) => isThere)
+  const newest = own.reduce((a, b) => (b.object.at > a.object.at ? b : a))
   const [first = newest, second] = there
   if (second === undefined) {
     const others = everywhere.filter((each) => each !== first)
@@ -133,17 +134,18 @@ export async function choose(
 export async function chooseIn(asking: Asking, asked: Selector, view: View): Promise<Chosen> {
   const { cluster, moment } = view
   if (moment === null) return await choose(asking, asked, cluster)
-  const { matches, lacks } = await all(asking, asked, { cluster, at: moment.at })
-  const found = matches.filter(({ object }) => object.cluster === cluster)
-  const there = found.filter(({ object }) => view.node(object.uid) !== undefined)
+  const { own, lacks } = await all(asking, asked, { cluster, at: moment.at })
+  const there = own.filter(({ object }) => view.node(object.uid) !== undefined)
   if (there.length > 1) throw await ambiguous(asking, asked, there)
+  const [only] = there
+  if (only !== undefined) return { object: only.object, others: [], partial: '' }
   const histories = historiesAt(asking.index, moment)
   let last: Named | undefined
-  for (const { object } of there.length > 0 ? there : found) {
+  for (const { object } of own) {
     await view.turns.take()
     const state = await lastStateOf(histories, view.identityOf(object))
-    const at = state?.at ?? (there.length > 0 ? moment.at : undefined)
-    if (at !== undefined && (last === undefined || at > last.at)) last = { ...object, at }
+    if (state === undefined || (last !== undefined && state.at <= last.at)) continue
+    last = { ...object, at: state.at }
   }
   if (last !== undefined) return { object: last, others: [], partial: '' }
   if (lacks === 'nothing') {
@@ -152,20 +154,31 @@ export async function chooseIn(asking: Asking, asked: Selector, view: View): Pro
   throw new Problem(503, `what was ${describe(asked)} then is not known: ${unreadText(asked)}`)
 }
 
+/** With the time of its last state at the moment of the view. */
+export async function datedIn(
+  index: Histories,
+  { moment, cluster }: View,
+  object: Named,
+): Promise<Named> {
+  if (moment === null) return object
+  const state = await lastStateOf(historiesAt(index, moment), identityOf(cluster, object))
+  return { ...object, at: state?.at ?? moment.at }
+}
+
 /** At least one of the cluster, if it is given; of deleted ones those around a time, if that is. */
 async function all(
   { query, clusters }: Asking,
   asked: Selector,
   { cluster, at }: { readonly cluster?: ClusterId | undefined; readonly at?: number },
-): Promise<Found> {
-  const isOne = ({ object }: Match): boolean => cluster === undefined || object.cluster === cluster
-  const found = await query.find(asked, at)
-  if (found.matches.some(isOne)) return found
-  // What was seen just now is in the index in a moment.
-  const behind = await query.caughtUp()
-  const later = await query.find(asked, at)
-  if (later.matches.some(isOne)) return later
-  throw await notFound(query, clusters, asked, behind)
+): Promise<{ own: readonly Match[]; everywhere: readonly Match[]; lacks: Lacks }> {
+  for (let behind: string | undefined; ; ) {
+    const { matches: everywhere, lacks } = await query.find(asked, at)
+    const own = everywhere.filter(({ object }) => (cluster ?? object.cluster) === object.cluster)
+    if (own.length > 0) return { own, everywhere, lacks }
+    if (behind !== undefined) throw await notFound(query, clusters, asked, behind)
+    // What was seen just now is in the index in a moment.
+    behind = await query.caughtUp()
+  }
 }
 
 async function ambiguous(

@@ -9,54 +9,38 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import { documentOf } from '../../api/document.ts'
-import { markImmutable } from '../../api/etag.ts'
+import type { FinalizerList } from '../../api/answer-schema.ts'
+import { type AnswerOf, documentOf } from '../../api/document.ts'
 import { OVERDUE_MS } from '../../config.ts'
 import { type StuckAsked, stuckPage } from '../answer/stuck-list.ts'
-import { cursorText } from '../index/cursor.ts'
-import { askedIn } from '../index/moment.ts'
+import { momentIn } from '../index/moment.ts'
 import { finalizerPlanOf } from '../plan/finalizer-plan.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
-import { readThen } from '../view/open-view.ts'
 import { askedOf } from './choice.ts'
-import { meantIn, PASSED_OVER, turnOf } from './list-question.ts'
+import { pageIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
 import { aboutOne, type QuestionParts } from './question.ts'
 
 const LISTED = 100
 const LISTED_MOST = 500
 
+type StuckList = AnswerOf<FinalizerList>
+
 export function addFinalizers(server: FastifyInstance, parts: QuestionParts): void {
-  const { clusters, forwarding, open, query } = parts
+  const { clusters, query } = parts
   server.get('/v1/finalizers', async (request, reply) => {
     const words = askedOf(request)
     const asked = stuckAsked(words)
-    const question = { route: '/v1/finalizers', words }
-    const all = await clusters.all()
-    const named = namedClusters(all, words['cluster'])
-    const turn = turnOf(request, question, meantIn(named, asked.at))
-    const empty = { objects: [], continue: null }
-    if (turn === undefined) {
-      return documentOf('FinalizerList', { answer: empty, partial: '', asOf: [] })
-    }
-    const { cluster, after, next } = turn
-    try {
-      return await forwarding.answered(request, reply, cluster, async (here) => {
-        const of = { cluster: clusterRefs(all)(cluster), query }
-        const view = await open(here, asked.at)
-        const asOf = [view.asOf()]
-        const { answer, partial } = await readThen(view, () => stuckPage(view, of, asked, after))
-        if (view.moment !== null && partial === '') markImmutable(reply)
-        const { objects, next: key } = answer
-        const rest = key === null ? next : cursorText(question, [cluster, key])
-        return documentOf('FinalizerList', { answer: { objects, continue: rest }, partial, asOf })
-      })
-    } catch (error) {
-      const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
-      if (!isAway || turn.isOnly) throw error
-      const answer = { ...empty, continue: next }
-      return documentOf('FinalizerList', { answer, partial: error.message, asOf: [] })
-    }
+    const named = namedClusters(await clusters.all(), words['cluster'])
+    const listed = await pageIn(parts, request, reply, {
+      ...{ question: { route: '/v1/finalizers', words }, named, at: asked.at },
+      empty: (next): StuckList => ({ objects: [], continue: next }),
+      page: async (view, cluster, after) => {
+        const { answer, partial } = await stuckPage(view, { cluster, query }, asked, after)
+        const { objects, next } = answer
+        return { answer: (rest): StuckList => ({ objects, continue: rest }), next, partial }
+      },
+    })
+    return 'answer' in listed ? documentOf('FinalizerList', listed) : listed
   })
   const about = aboutOne(parts)
   server.get('/v1/plan/finalizer', async (request, reply) => {
@@ -73,11 +57,11 @@ export function addFinalizers(server: FastifyInstance, parts: QuestionParts): vo
 }
 
 function stuckAsked(words: Readonly<Record<string, string | undefined>>): StuckAsked {
-  const { olderThan, namespace, finalizer, limit = `${LISTED}`, at } = words
+  const { olderThan, namespace, finalizer, limit = `${LISTED}` } = words
   return {
     olderThanMs: olderThan === undefined ? OVERDUE_MS : Number(olderThan) * 1_000,
     ...{ namespace, finalizer },
     limit: Math.min(Number(limit), LISTED_MOST),
-    at: at === undefined ? undefined : askedIn(at),
+    at: momentIn(words),
   }
 }

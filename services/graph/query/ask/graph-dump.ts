@@ -55,7 +55,7 @@ export interface GraphDump {
 
 export function createGraphDump(
   clusters: Clusters,
-  index: Pick<HistoryIndex, 'lastOf'>,
+  index: Pick<HistoryIndex, 'names'>,
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
@@ -248,12 +248,12 @@ class Component {
  */
 class VertexKeys {
   readonly #clusters: Clusters
-  readonly #index: Pick<HistoryIndex, 'lastOf'>
+  readonly #index: Pick<HistoryIndex, 'names'>
   readonly #others: readonly KnownCluster[]
 
   constructor(
     clusters: Clusters,
-    index: Pick<HistoryIndex, 'lastOf'>,
+    index: Pick<HistoryIndex, 'names'>,
     others: readonly KnownCluster[],
   ) {
     this.#clusters = clusters
@@ -288,7 +288,7 @@ class VertexKeys {
     const view = this.#clusters.view(other)
     if (view?.node(uid) !== undefined) return true
     if (view !== undefined) for await (const _ of namedWith(view, uid)) return true
-    return this.#index.lastOf(other.id, uid) !== undefined
+    return this.#index.names.lastOf(other.id, uid) !== undefined
   }
 }
 

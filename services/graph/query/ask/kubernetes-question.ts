@@ -16,6 +16,7 @@ import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { failureOf, Problem } from '../../../../runtime/http/problem.ts'
+import { clusterRefs } from '../../api/document.ts'
 import {
   API_GROUP,
   API_GROUP_LIST,
@@ -33,11 +34,10 @@ import type { OwnedObject, OwnedObjectList, Table } from '../../api/kubernetes-s
 import { isTableAsked, tableOf } from '../../api/kubernetes-table.ts'
 import { patternOf } from '../../api/operation.ts'
 import { labelOf } from '../../api/word.ts'
-import { judgedOf } from '../answer/judged.ts'
 import type { ListAsked } from '../answer/object-list.ts'
+import { judgedOf } from '../answer/tree.ts'
 import { cursorIn, cursorText, type PagedQuestion } from '../index/cursor.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
-import { clusterMarked } from '../view/forward-call.ts'
+import { markOf } from '../view/forward-call.ts'
 import type { View } from '../view/view.ts'
 import { askedOf } from './choice.ts'
 import { namedClusters } from './not-found.ts'
@@ -89,7 +89,7 @@ function segmentsOf({ params }: FastifyRequest): Segments {
 /** Of the path, or the only one. */
 async function clusterOf({ clusters }: QuestionParts, request: FastifyRequest): Promise<ClusterId> {
   const all = await clusters.all()
-  const [only, second] = namedClusters(all, clusterMarked(request) ?? segmentsOf(request).cluster)
+  const [only, second] = namedClusters(all, markOf(request)?.cluster ?? segmentsOf(request).cluster)
   if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
   if (second === undefined) return only.id
   const refOf = clusterRefs(all)

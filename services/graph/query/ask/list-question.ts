@@ -13,7 +13,7 @@
  * (http.ts), since a cursor and its pages are about all objects.
  */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
@@ -24,15 +24,14 @@ import { labelOf } from '../../api/word.ts'
 import type { ListAsked, ObjectList } from '../answer/object-list.ts'
 import type { Answer } from '../answer/query.ts'
 import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
+import { type Asked, momentIn } from '../index/moment.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
-import { clusterMarked } from '../view/forward-call.ts'
+import { markOf } from '../view/forward-call.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
+import type { View } from '../view/view.ts'
 import { askedOf } from './choice.ts'
-import { namedClusters } from './not-found.ts'
-import { refuseUnknownKind } from './unknown-kind.ts'
+import { namedClusters, refuseUnknownKind } from './not-found.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
@@ -58,70 +57,103 @@ interface Cursor {
  * It cannot be asked, or not about that moment: the answer about the others does not wait for one
  * cluster that is silent, or of which something was forgotten.
  */
-export const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
+const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 
 const START: Cursor = { cluster: '', after: '' }
 
 export function addObjectList(server: FastifyInstance, parts: ListParts): void {
-  const { clusters, forwarding, objectList, open } = parts
+  const { clusters, objectList } = parts
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
-    const question = { route: '/v1/objects', words }
-    const all = await clusters.all()
-    const named = namedClusters(all, words['cluster'])
-    const turn = turnOf(request, question, meantIn(named, asked.at))
-    if (turn === undefined) return documentOf('ObjectList', emptyPage(null, ''))
-    const { cluster, after, next } = turn
-    try {
-      return await forwarding.answered(request, reply, cluster, async (here) => {
-        const ref = clusterRefs(all)(cluster)
-        const view = await open(here, asked.at)
-        const asOf = [view.asOf()]
-        const { answer, partial } = await readThen(view, async () => {
-          return await objectList.page(view, ref, asked, after)
-        })
-        if (view.moment !== null && partial === '') markImmutable(reply)
-        const { next: key, ...page } = answer
+    const named = namedClusters(await clusters.all(), words['cluster'])
+    const listed = await pageIn(parts, request, reply, {
+      ...{ question: { route: '/v1/objects', words }, named, at: asked.at },
+      empty: (next): ListAnswer => ({ objects: [], count: 0, continue: next, kinds: [] }),
+      page: async (view, ref, after) => {
+        const { answer, partial } = await objectList.page(view, ref, asked, after)
+        const { next, ...page } = answer
         const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
         if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)
-        const rest = key === null ? next : cursorText(question, [cluster, key])
-        const answered: ListAnswer = { ...page, continue: rest }
-        return documentOf('ObjectList', { answer: answered, partial, asOf })
-      })
-    } catch (error) {
-      const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
-      if (!isAway || turn.isOnly) throw error
-      return documentOf('ObjectList', emptyPage(next, error.message))
-    }
+        return { answer: (rest): ListAnswer => ({ ...page, continue: rest }), next, partial }
+      },
+    })
+    return 'answer' in listed ? documentOf('ObjectList', listed) : listed
   })
 }
 
+interface Paged<P> {
+  readonly question: PagedQuestion
+  readonly named: ReturnType<typeof namedClusters>
+  readonly at: Asked | undefined
+  /** What is answered where a cluster is passed over, or none is left. */
+  readonly empty: (next: string | null) => P
+  /** `next`: the key with which another page of the cluster begins. */
+  readonly page: (
+    view: View,
+    cluster: ClusterRef,
+    after: string,
+  ) => Promise<{
+    readonly answer: (next: string | null) => P
+    readonly next: string | null
+    readonly partial: string
+  }>
+}
+
+/** A page of the cluster that `continue` names, or of the first. */
+export async function pageIn<P>(
+  { forwarding, open }: Pick<ListParts, 'forwarding' | 'open'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { question, named, at, empty, page }: Paged<P>,
+): Promise<(Answer<P> & { readonly asOf: readonly AsOf[] }) | FastifyReply> {
+  const meant = meantIn(named, at)
+  const turn = turnOf(request, question, meant)
+  if (turn === undefined) return { answer: empty(null), partial: '', asOf: [] }
+  const { cluster, after, next } = turn
+  try {
+    return await forwarding.answered(request, reply, cluster.id, async (here) => {
+      const { name, id, scope } = cluster
+      const view = await open(here, at)
+      const asOf = [view.asOf()]
+      const listed = await readThen(view, () => page(view, { name, id, scope }, after))
+      const { answer, partial, next: key } = listed
+      if (view.moment !== null && partial === '') markImmutable(reply)
+      return {
+        answer: answer(key === null ? next : cursorText(question, [id, key])),
+        partial,
+        asOf,
+      }
+    })
+  } catch (error) {
+    const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
+    if (!isAway || meant.length === 1) throw error
+    return { answer: empty(next), partial: error.message, asOf: [] }
+  }
+}
+
 /** The cluster that a page is about. */
-export interface Turn {
-  readonly cluster: ClusterId
+interface Turn {
+  readonly cluster: KnownCluster & ClusterRef
   /** Empty: with the first of the cluster. */
   readonly after: string
   /** `continue` behind all of the cluster; null where it is the last. */
   readonly next: string | null
-  /** No other is meant. */
-  readonly isOnly: boolean
 }
 
 /** By `continue`, in the order of the clusters' ids; undefined where none is left. */
-export function turnOf(
+function turnOf(
   request: FastifyRequest,
   question: PagedQuestion,
-  meant: readonly Pick<KnownCluster, 'id'>[],
+  meant: Paged<unknown>['named'],
 ): Turn | undefined {
   const cursor = cursorOf(question)
-  const first = clusterMarked(request) ?? cursor.cluster
-  const left = meant.map(({ id }) => id).filter((id) => id >= first)
-  const [cluster, following] = left.toSorted()
+  const first = markOf(request)?.cluster ?? cursor.cluster
+  const left = meant.filter(({ id }) => id >= first)
+  const [cluster, following] = left.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   if (cluster === undefined) return undefined
-  const next = following === undefined ? null : cursorText(question, [following, ''])
-  const after = cluster === cursor.cluster ? cursor.after : ''
-  return { cluster, after, next, isOnly: meant.length === 1 }
+  const next = following === undefined ? null : cursorText(question, [following.id, ''])
+  return { cluster, after: cluster.id === cursor.cluster ? cursor.after : '', next }
 }
 
 /** A position is of one partition. */
@@ -140,15 +172,8 @@ export function meantIn<T extends KnownCluster & ClusterRef>(
   )
 }
 
-function emptyPage(
-  next: string | null,
-  partial: string,
-): Answer<ListAnswer> & { readonly asOf: readonly AsOf[] } {
-  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial, asOf: [] }
-}
-
 function listAsked(words: Record<string, string | undefined>): ListAsked {
-  const { kind = '', name, namespace, limit = `${LISTED}`, at } = words
+  const { kind = '', name, namespace, limit = `${LISTED}` } = words
   if (name !== undefined && (kind === '' || namespace === undefined)) {
     throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
   }
@@ -158,7 +183,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
     isCounted: words['count'] === 'true',
     hasReferences: words['references'] === 'true',
     limit: Math.min(Number(limit), LISTED_MOST),
-    at: at === undefined ? undefined : askedIn(at),
+    at: momentIn(words),
   }
 }
 

@@ -7,12 +7,12 @@
  */
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ClusterRef } from '../../api/document.ts'
+import { clusterRefs } from '../../api/document.ts'
 import { labelOf } from '../../api/word.ts'
 import type { Match, Query, Selector } from '../answer/query.ts'
 import { changesBetween } from '../index/near-word.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
-import { alike, type KnownKind, kindsIn } from '../view/kind-name.ts'
+import { alike, type KnownKind, kindsIn } from '../view/kind-word.ts'
 
 /** The beginning of a uid as API servers make them. */
 const PART_OF_UID = /^[0-9a-f][0-9a-f-]{3,34}$/
@@ -46,7 +46,7 @@ export async function notFound(
   const other =
     sameName.length > 0 ? `; of that name there is ${listed(sameName, kindAndName)}` : hint
   const kinds = await kindsOf(clusters, named)
-  const word = await clusters.kindWord(asked.kind)
+  const word = await clusters.kindWords.of(asked.kind)
   const meant = kinds?.filter((kind) => word.is(kind, kind))
   if (kinds !== undefined && meant?.length === 0) {
     const [only, second] = named
@@ -67,6 +67,31 @@ export async function notFound(
   const maybe = isInNamespace ? '; it may be in another namespace' : ''
   const why = unwatched(meant) || other || near || maybe
   return new Problem(404, `no ${asked.kind}/${asked.name} was ever seen${where}${why}`)
+}
+
+/**
+ * Refuses a question about a kind that no cluster serves, or ever served: an empty answer would be
+ * taken for one of "nothing". A kind is unknown only where the kinds of every cluster that is asked
+ * can be read here, whole; if that is unclear, the question is answered.
+ */
+export async function refuseUnknownKind(
+  clusters: Pick<Clusters, 'view' | 'kindWords'>,
+  kind: string,
+  asked: readonly KnownCluster[],
+): Promise<void> {
+  const word = await clusters.kindWords.of(kind)
+  const all: KnownKind[] = []
+  for (const each of asked) {
+    const view = clusters.view(each)
+    if (view === undefined || view.partial() !== '') return
+    const kinds = await kindsIn(view)
+    if (kinds.length === 0 || kinds.some((known) => word.is(known, known))) return
+    all.push(...kinds)
+  }
+  if (asked.length === 0) return
+  const near = alike(kind, all)
+  const maybe = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
+  throw new Problem(404, `no cluster that is asked serves a kind ${kind}${maybe}`)
 }
 
 /** Names that a hint has at most. */

@@ -31,7 +31,8 @@ import {
   heldOfAll,
   heldPlanOf,
 } from '../answer/held.ts'
-import type { Answer, OwnershipTree, Why } from '../answer/query.ts'
+import type { Answer, Why } from '../answer/query.ts'
+import { type OwnershipTree, treeOf } from '../answer/tree.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { createPlanner, type Plan } from '../plan/plan.ts'
 import { usesOf } from '../rule/use-list.ts'
@@ -95,7 +96,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     await running[Symbol.asyncDispose]()
   })
   const named = (uid: string) => {
-    const found = index.lastOf('c', uid)
+    const found = index.names.lastOf('c', uid)
     if (found === undefined) throw new Error(`${uid} was never seen`)
     return found
   }
@@ -113,7 +114,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
       return made?.answer as Plan
     },
     why: async (uid) => (await asked.query.why(view, named(uid))).answer,
-    tree: async (uid) => await asked.query.tree(view, named(uid), false),
+    tree: async (uid) => await treeOf(view, index, named(uid), { isUp: false, sight: WHOLE }),
     cascade: async (uid) => await asked.cascades.cascade(view, named(uid)),
     follow: (uid) => asked.cascades.follow(view, named(uid), stop.signal),
     dot: async (...uids) => (await Array.fromAsync(asked.dump.dot(await viewsOf(), uids))).join(''),

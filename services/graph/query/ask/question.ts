@@ -21,8 +21,8 @@ import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
 import type { Why as WhyDocument } from '../../api/answer-schema.ts'
 import {
   type Answered,
-  type AsOf,
   type ClusterRef,
+  clusterRefs,
   type DocumentKind,
   documentOf,
   type Made,
@@ -38,18 +38,18 @@ import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
 import { leftOut, leftOutText, openedAt, ownThen } from '../answer/held-then.ts'
 import type { Match, Query, Why } from '../answer/query.ts'
+import { treeOf } from '../answer/tree.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
+import { type Asked, momentIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
-import { type Answer, clusterMarked, readJson, readStream, strange } from '../view/forward-call.ts'
+import { type Answer, markOf, readJson, readStream, strange } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Access } from './access.ts'
-import { askedOf, type Chosen, chooseIn, clusterOf, selector } from './choice.ts'
+import { askedOf, type Chosen, chooseIn, clusterOf, datedIn, selector } from './choice.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type ListParts, meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
@@ -95,9 +95,6 @@ export type Others = readonly {
 /** Of a name that is given again and again, as those of a StatefulSet's pods are. */
 const OTHERS_SHOWN = 5
 
-const yes = (): boolean => true
-const no = (): boolean => false
-
 function byTime({ object: a }: Match, { object: b }: Match): number {
   return b.at - a.at || (a.uid < b.uid ? -1 : 1)
 }
@@ -126,9 +123,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   /** Of the latest, those that who asks may get. */
   const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
     const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
-    const may = await Promise.all(
-      latest.map(({ object }) => access.object(request, object).then(yes, no)),
-    )
+    const may = await Promise.all(latest.map(({ object }) => access.mayGet(request, object)))
     const shown = latest.filter((_, index) => may[index])
     const refOf = clusterRefs(await clusters.all())
     return shown.map(({ object: { cluster, uid, at }, isThere }) => {
@@ -142,7 +137,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     all: readonly DeletedBy[],
   ): Promise<readonly DeletedBy[]> => {
     const may = await Promise.all(
-      all.map(({ object }) => access.object(request, { ...object, cluster }).then(yes, no)),
+      all.map(({ object }) => access.mayGet(request, { ...object, cluster })),
     )
     return all.filter((_, index) => may[index])
   }
@@ -153,7 +148,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const sight = await access.sight(request, view.cluster, 'get')
       // At once: each waits for the present end of the log, which is one request for both.
       const [{ answer, partial }, by] = await Promise.all([
-        query.tree(view, object, isUp, sight),
+        treeOf(view, parts.index, object, { isUp, sight }),
         deletionAsShown(parts, request, view, object),
       ])
       const { root: now } = answer
@@ -173,7 +168,11 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      const { answer, ...rest } = await query.why(view, chosen.object, sight)
+      const { answer, ...rest } = await query.why(
+        view,
+        await datedIn(parts.index, view, chosen.object),
+        sight,
+      )
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const orphaned = await withOwnerShown(parts, request, view, answer.orphaned)
@@ -220,7 +219,7 @@ async function withRootShown(
 ): Promise<Deletion | null> {
   if (deletion?.root == null) return deletion
   const root = { ...deletion.root, cluster }
-  return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
+  return (await access.mayGet(request, root)) ? deletion : withoutRoot(deletion)
 }
 
 /** Who may get an object may not get the owner that orphaned it. */
@@ -232,7 +231,7 @@ async function withOwnerShown(
 ): Promise<Why['orphaned']> {
   if (orphaned === null) return null
   const owner = { ...orphaned.owner, cluster: view.cluster }
-  if (!(await parts.access.object(request, owner).then(yes, no))) return withoutOwner(orphaned)
+  if (!(await parts.access.mayGet(request, owner))) return withoutOwner(orphaned)
   return { ...orphaned, deletion: await withRootShown(parts, request, view, orphaned.deletion) }
 }
 
@@ -241,7 +240,7 @@ export function aboutOne(parts: QuestionParts): About {
   return async (kind, request, reply, answer) => {
     const words = askedOf(request)
     const asked = selector(words)
-    const at = words['at'] === undefined ? undefined : askedIn(words['at'])
+    const at = momentIn(words)
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) {
       if (at === undefined) throw strange()
@@ -249,8 +248,11 @@ export function aboutOne(parts: QuestionParts): About {
     }
     let mayGet = false
     try {
-      const then = at && { at, there: thereThen(parts, request, reply, at) }
-      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked, then))
+      const then = at && {
+        at,
+        there: (found: readonly Match[]) => thereThen(parts, request, reply, { at, found }),
+      }
+      const cluster = markOf(request)?.cluster ?? (await clusterOf(parts, asked, then))
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const view = await open(here, at)
         return await readThen(view, async () => {
@@ -265,7 +267,9 @@ export function aboutOne(parts: QuestionParts): About {
           // Of what was deleted by then an audit log may still say by whom.
           const isFinal = view.node(chosen.object.uid) !== undefined && partial === ''
           if (view.moment !== null && isFinal) markImmutable(reply)
-          return documentOfOne(kind, { ...told, partial }, ref, asOf)
+          // The compiler cannot see that the rest is there: `kind` is any.
+          const document = { ...told, partial, cluster: ref, asOf } as never
+          return documentOf<DocumentKind, object, object>(kind, document)
         })
       })
     } catch (error) {
@@ -274,18 +278,6 @@ export function aboutOne(parts: QuestionParts): About {
       throw error
     }
   }
-}
-
-/**
- * What is checked of the kind that a question has: the compiler cannot see that the rest is there.
- */
-function documentOfOne<K extends DocumentKind>(
-  kind: K,
-  told: Answered<MadeOfOne<K>>,
-  cluster: ClusterRef,
-  asOf: readonly AsOf[],
-): unknown {
-  return documentOf<DocumentKind, object, object>(kind, { ...told, cluster, asOf } as never)
 }
 
 function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
@@ -326,8 +318,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   const { access, clusters, forwarding, oneAtATime, open, planner, query } = parts
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
-    const { at: text } = askedOf(request)
-    const at = text === undefined ? undefined : askedIn(text)
+    const at = momentIn(askedOf(request))
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
       at === undefined
         ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
@@ -385,7 +376,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
 
 /** By another process, or by who asks. */
 export function namedIn(request: FastifyRequest): string | undefined {
-  return clusterMarked(request) ?? askedOf(request)['cluster']
+  return markOf(request)?.cluster ?? askedOf(request)['cluster']
 }
 
 /** Of a question about one cluster. */
@@ -475,7 +466,7 @@ export function addGraphDump(
   server.get('/debug/graph', { config: { isStream: () => true } }, async (request, reply) => {
     const { uid, at: text } = request.query as { uid?: string | string[]; at?: string }
     const uids = uid === undefined ? [] : [uid].flat()
-    const at = text === undefined ? undefined : askedIn(text)
+    const at = momentIn({ at: text })
     const dot = async (): Promise<Parts> => {
       const refOf = clusterRefs(await clusters.all())
       const known = (await clusters.all()).map((each) => ({ ...each, ...refOf(each.id) }))

@@ -17,8 +17,7 @@ import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import { LEFT_OUT } from '../view/sight.ts'
 import type { Access } from './access.ts'
 import { askedOf } from './choice.ts'
-import { namedClusters } from './not-found.ts'
-import { refuseUnknownKind } from './unknown-kind.ts'
+import { namedClusters, refuseUnknownKind } from './not-found.ts'
 
 export interface RecordFilter {
   /**
@@ -77,7 +76,7 @@ async function filterOf(
     throw new Problem(403, 'a stream of a part takes the parameters cluster and namespace')
   }
   const views = new Map(asked.map((each) => [each.id, clusters.view(each)]))
-  const word = kind === undefined ? undefined : await clusters.kindWord(kind)
+  const word = kind === undefined ? undefined : await clusters.kindWords.of(kind)
   if (kind !== undefined) await refuseUnknownKind(clusters, kind, asked)
   /** By cluster and kind. */
   const meant = new Map<string, boolean>()

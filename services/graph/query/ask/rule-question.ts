@@ -14,17 +14,16 @@ import { directivesOf, policyOf, type StateReader } from '../../../../core/graph
 import { isLike } from '../../../../core/judge/like.ts'
 import { digestOf, type EnforcedRule, type Rule } from '../../../../core/model/rule/rule.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
+import { type AsOf, type ClusterRef, clusterRefs, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { type HeldScope, onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
 import { cursorIn, cursorText, strange } from '../index/cursor.ts'
-import { type Asked, askedIn } from '../index/moment.ts'
+import { momentIn } from '../index/moment.ts'
 import { type RuleAnswer, ruleAnswer, ruleWhole } from '../rule/rule-document.ts'
 import { explained } from '../rule/rule-explanation.ts'
 import { type After, rulePage } from '../rule/rule-page.ts'
 import { type RuleCounts, scanned } from '../rule/rule-scan.ts'
-import { clusterRefs } from '../view/cluster-label.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import { LEFT_OUT } from '../view/sight.ts'
@@ -80,8 +79,9 @@ function addRuleList(server: FastifyInstance, parts: QuestionParts): void {
   const { access, clusters, oneAtATime, open } = parts
   server.get('/v1/rules', async (request, reply) => {
     const scope = await heldScope(access, request)
-    const { name, counts, at: text } = askedOf(request)
-    const at = text === undefined ? undefined : askedIn(text)
+    const words = askedOf(request)
+    const { name, counts } = words
+    const at = momentIn(words)
     const asked: RulesAsked = { scope, name, isCounted: counts !== 'false' }
     const inTurn = async (views: readonly View[]): Promise<OwnRules> =>
       await oneAtATime(request, async () => await rulesIn(views, asked))
@@ -242,10 +242,6 @@ function addRulePlan(server: FastifyInstance, parts: QuestionParts): void {
       })
     })
   })
-}
-
-function momentIn({ at }: Readonly<Record<string, string | undefined>>): Asked | undefined {
-  return at === undefined ? undefined : askedIn(at)
 }
 
 function afterIn(places: readonly unknown[] | undefined, cluster: string): After | null {

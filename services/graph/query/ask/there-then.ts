@@ -36,30 +36,23 @@ interface Own {
 }
 
 /** By `identityKey` those that were there. */
-export type ThereThen = (found: readonly Match[]) => Promise<ReadonlySet<string>>
-
-export function thereThen(
-  parts: Parts,
+export async function thereThen(
+  { clusters, forwarding, index, query }: Parts,
   request: FastifyRequest,
   reply: FastifyReply,
-  at: Asked,
-): ThereThen {
-  return async (found) => {
-    const ids = new Set(found.map(({ object }) => object.cluster))
-    const asked = (await parts.clusters.all()).filter(({ id }) => ids.has(id))
-    const { all, partial } = await parts.forwarding.gathered(request, reply, {
-      asked,
-      own: async (views) => await ownThen(parts, views, found, at),
-      read: async (answer) => (await readJson(answer)) as Own,
-    })
-    const [lacks] = [partial, ...all.map(({ answer }) => answer.behind)].filter(
-      (text) => text !== '',
-    )
-    if (lacks !== undefined) {
-      throw new Problem(503, `which cluster had it then is not known, ask again later: ${lacks}`)
-    }
-    return new Set(all.flatMap(({ answer }) => answer.there))
-  }
+  { at, found }: { readonly at: Asked; readonly found: readonly Match[] },
+): Promise<ReadonlySet<string>> {
+  const ids = new Set(found.map(({ object }) => object.cluster))
+  const { all, partial } = await forwarding.gathered(request, reply, {
+    asked: (await clusters.all()).filter(({ id }) => ids.has(id)),
+    own: async (views) => await ownThen({ index, query }, views, found, at),
+    read: async (answer) => (await readJson(answer)) as Own,
+  })
+  const [lacks] = [partial, ...all.map(({ answer }) => answer.behind)].filter(
+    (text) => text !== '',
+  )
+  if (lacks === undefined) return new Set(all.flatMap(({ answer }) => answer.there))
+  throw new Problem(503, `which cluster had it then is not known, ask again later: ${lacks}`)
 }
 
 /** What this process answers to another one that asks `thereThen`. */
@@ -75,11 +68,7 @@ export async function ownThereThen(
   const here = new Set(views.map(({ cluster }) => cluster))
   const shown: Match[] = []
   for (const match of matches.filter(({ object }) => here.has(object.cluster))) {
-    const isShown = access.object(request, match.object).then(
-      () => true,
-      () => false,
-    )
-    if (await isShown) shown.push(match)
+    if (await access.mayGet(request, match.object)) shown.push(match)
   }
   return await ownThen(parts, views, shown, at)
 }

@@ -63,7 +63,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   }
   ok((await index.lagEntries()) > 0n)
   equal(await index.caughtUp(), 0n)
-  equal((await index.named({ namespace: 'ns', name: 'a' })).found.length, 1)
+  equal((await index.names.named({ namespace: 'ns', name: 'a' })).found.length, 1)
 })
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
@@ -235,7 +235,7 @@ test('of partitions some histories are here: of those alone it answers, and wait
   })
   while ((await index.lagEntries()) > 0n) await setImmediate()
   ok(here.isFollowing)
-  const { found } = await index.named({ namespace: 'ns', name: 'a' })
+  const { found } = await index.names.named({ namespace: 'ns', name: 'a' })
   deepEqual(
     found.map(({ cluster }) => cluster),
     ['c', 'd'],

@@ -40,19 +40,20 @@ interface Open {
 }
 
 export class HistoryIndex {
+  /** Of all clusters. */
+  readonly names: NameIndex
   readonly #log: Log
   readonly #codec: Codec
   readonly #turns: Turns
   readonly #open = new Map<number, Open>()
   readonly #follower: IndexFollower
-  readonly #names: NameIndex
 
   /** `names`: the store of these. */
   constructor(log: Log, codec: Codec, clock: Clock, names: Store) {
     this.#log = log
     this.#codec = codec
     this.#turns = new Turns(clock)
-    this.#names = new NameIndex(names)
+    this.names = new NameIndex(names)
     this.#follower = new IndexFollower({
       ...{ log, clock, names: new NameFollower(codec, names, this.#turns) },
       histories: (partition) => this.#open.get(partition)?.follower,
@@ -63,21 +64,9 @@ export class HistoryIndex {
   readonly lagEntries: IndexFollower['lagEntries'] = () => this.#follower.lagEntries()
   readonly caughtUp: IndexFollower['caughtUp'] = () => this.#follower.caughtUp()
 
-  readonly named: NameIndex['named'] = (asked) => this.#names.named(asked)
-  readonly at: NameIndex['at'] = (cluster, place) => this.#names.at(cluster, place)
-  readonly near: NameIndex['near'] = (namespace, name) => this.#names.near(namespace, name)
-  readonly anywhere: NameIndex['anywhere'] = (name) => this.#names.anywhere(name)
-  readonly within: NameIndex['within'] = (...asked) => this.#names.within(...asked)
-  readonly unresolved: NameIndex['unresolved'] = (...asked) => this.#names.unresolved(...asked)
-  readonly listed: NameIndex['listed'] = (asked, after) => this.#names.listed(asked, after)
-  readonly withUid: NameIndex['withUid'] = (uid) => this.#names.withUid(uid)
-  readonly all: NameIndex['all'] = (after) => this.#names.all(after)
-  readonly lastOf: NameIndex['lastOf'] = (cluster, uid) => this.#names.lastOf(cluster, uid)
-  readonly clusterName: NameIndex['clusterName'] = (cluster) => this.#names.clusterName(cluster)
-
   /** From now on the histories of this partition are here, in that store. */
   open(partition: number, store: Store): OpenHistories {
-    const names = this.#names
+    const { names } = this
     const follower = new HistoryFollower({
       ...{ log: this.#log, codec: this.#codec, turns: this.#turns },
       ...{ partition, store, lastOf: (cluster, uid) => names.lastOf(cluster, uid) },
@@ -126,7 +115,7 @@ export class HistoryIndex {
 
   /** Undefined: nothing of the cluster is indexed yet. */
   #historiesOf(cluster: ClusterId): PartitionHistories | undefined {
-    const partition = this.#names.partitionOf(cluster)
+    const partition = this.names.partitionOf(cluster)
     return partition === undefined ? undefined : this.#partition(partition).histories
   }
 

@@ -30,6 +30,11 @@ export function holds(moment: Moment, position: number, at: number): boolean {
   return moment.type === 'time' ? at <= moment.at : position < moment.position
 }
 
+/** Of a question; undefined: it is about now. */
+export function momentIn({ at }: Readonly<Record<string, string | undefined>>): Asked | undefined {
+  return at === undefined ? undefined : askedIn(at)
+}
+
 /** Of a text that the table of routes let pass (api/route.ts). */
 export function askedIn(text: string, name = 'at'): Asked {
   const [, partition, position] = /^(?:pos|before):(\d+)-(\d+)/.exec(text) ?? []

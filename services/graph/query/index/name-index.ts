@@ -208,7 +208,7 @@ export class NameIndex {
   }
 
   #lastOfEach(keys: readonly string[]): readonly Indexed[] {
-    return keys.flatMap((key) => this.lastOf(...identityIn(key)) ?? [])
+    return keys.flatMap((key) => lastOf(this.#store, ...identityIn(key)) ?? [])
   }
 
   async #keysBelow(

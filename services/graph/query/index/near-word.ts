@@ -1,7 +1,7 @@
 /**
  * How far a word is from another one that may have been meant.
  *
- * Not here: which words there are (name-index.ts, ../view/kind-name.ts).
+ * Not here: which words there are (name-index.ts, ../view/kind-word.ts).
  */
 
 /** Changes of one letter between a word and what may be meant. */

@@ -17,7 +17,7 @@ import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/rule/field-
 import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/model/rule/rule.ts'
 import type { RuleExplanation } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
-import { judgedOf } from '../answer/judged.ts'
+import { judgedOf } from '../answer/tree.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import {

@@ -16,7 +16,7 @@ import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import { isAway } from '../index/follower/rounds.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
-import { type KindWord, KindWords } from './kind-word.ts'
+import { KindWords } from './kind-word.ts'
 import type { Here, LocalPartition } from './view.ts'
 import { readerOf, View } from './view.ts'
 
@@ -37,13 +37,14 @@ export interface ClustersParts {
   readonly codec: Codec
   readonly clock: Clock
   readonly here: Here
-  readonly index: Pick<HistoryIndex, 'clusterName'>
+  readonly index: Pick<HistoryIndex, 'names'>
 }
 
 export class Clusters {
   readonly #parts: ClustersParts
-  readonly #kindWords: KindWords
   readonly #assignments: FollowedAssignments
+  /** Which kind a word of a user means. */
+  readonly kindWords: KindWords
   /** Of all processes together. */
   readonly partitions: number
   readonly here: Here
@@ -52,7 +53,7 @@ export class Clusters {
 
   constructor(parts: ClustersParts) {
     this.#parts = parts
-    this.#kindWords = new KindWords(parts)
+    this.kindWords = new KindWords(parts)
     this.#assignments = new FollowedAssignments(parts.log, parts.codec, parts.clock)
     this.partitions = parts.log.partitions('events')
     this.here = parts.here
@@ -78,17 +79,12 @@ export class Clusters {
     return local && new View({ cluster: id, partition: local, partitions, codec, clock })
   }
 
-  /** Which kind a word of a user means. */
-  async kindWord(word: string): Promise<KindWord> {
-    return await this.#kindWords.of(word)
-  }
-
   /** The plural of a kind in paths, of whatever cluster; undefined where it is not known. */
   async resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined> {
     const cluster = await this.one(kind.cluster)
     const local = cluster && this.view(cluster)
     const own = local?.facts.kind(kind)?.resource
-    return own ?? (await this.#kindWords.resourceOf(kind))
+    return own ?? (await this.kindWords.resourceOf(kind))
   }
 
   /** Of a partition that this process has. */
@@ -107,7 +103,7 @@ export class Clusters {
   #known(id: ClusterId, partition: number): KnownCluster {
     const local = this.here(partition)
     const state = local && factsOf(this.readerOf(local), id).state
-    return { id, name: state?.name ?? this.#parts.index.clusterName(id) ?? id, partition }
+    return { id, name: state?.name ?? this.#parts.index.names.clusterName(id) ?? id, partition }
   }
 
   /** As it was read within the last second, or is read now. */

@@ -29,8 +29,12 @@ const agent = new Agent({ connect: { timeout: CONNECT_MS } })
 
 /** One cluster, or all clusters of some partitions; of these some records alone. */
 export type Mark =
-  | { readonly cluster: ClusterId }
-  | { readonly partitions: readonly number[]; readonly records?: readonly RecordPlace[] }
+  | { readonly cluster: ClusterId; readonly partitions?: undefined }
+  | {
+      readonly cluster?: undefined
+      readonly partitions: readonly number[]
+      readonly records?: readonly RecordPlace[]
+    }
 
 /** An entry of the log, of a topic that the question knows. */
 export interface RecordPlace {
@@ -73,12 +77,6 @@ export function strange(): Problem {
   return new Problem(400, `${FORWARDED} is set by graph processes only`)
 }
 
-/** The cluster that another process sent it for. */
-export function clusterMarked(request: FastifyRequest): ClusterId | undefined {
-  const mark = markOf(request)
-  return mark !== undefined && 'cluster' in mark ? mark.cluster : undefined
-}
-
 /** The sender checks again who has it. */
 export function moved(reply: FastifyReply, partition: number): Problem {
   reply.header(MOVED, 'true')
@@ -99,7 +97,7 @@ export async function call(url: string, options: Call): Promise<Answer | string>
         ...(authorization !== undefined && { authorization }),
         ...(accept !== undefined && isTableAsked(accept) && { accept }),
         // Gathered answers are combined here, so no process there can know what the caller has.
-        ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
+        ...(tags !== undefined && mark.cluster !== undefined && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
       },
       body: body == null ? null : JSON.stringify(body),
@@ -166,7 +164,7 @@ function isFollowed({ query }: FastifyRequest): boolean {
 }
 
 function textOf(mark: Mark): string {
-  if ('cluster' in mark) return `cluster=${encodeURIComponent(mark.cluster)}`
+  if (mark.cluster !== undefined) return `cluster=${encodeURIComponent(mark.cluster)}`
   const { partitions, records } = mark
   if (records === undefined) return `partitions=${partitions.join(',')}`
   return `records=${records.map(({ partition, offset }) => `${partition}-${offset}`).join(',')}`

@@ -82,17 +82,15 @@ export interface Forwarding {
 }
 
 export function createForwarding({ clusters, owners, clock }: ForwardingParts): Forwarding {
-  async function clusterOf(id: ClusterId): Promise<KnownCluster> {
-    const cluster = await clusters.one(id)
-    if (cluster !== undefined) return cluster
-    throw new Problem(503, `cluster ${id} has no partition: its watcher gives it one when it runs`)
-  }
-
   return {
     async answered(request, reply, id, work) {
       const signal = closedOf(reply)
       for (let attempt = 1; ; attempt++) {
-        const cluster = await clusterOf(id)
+        const cluster = await clusters.one(id)
+        if (cluster === undefined) {
+          const why = 'its watcher gives it one when it runs'
+          throw new Problem(503, `cluster ${id} has no partition: ${why}`)
+        }
         const { partition, name } = cluster
         const view = clusters.view(cluster)
         let failure = TAKEN_OVER
@@ -144,7 +142,7 @@ export function createForwarding({ clusters, owners, clock }: ForwardingParts): 
 
     async ownOf(request, reply) {
       const mark = markOf(request)
-      if (mark === undefined || !('partitions' in mark)) return undefined
+      if (mark?.partitions === undefined) return undefined
       const all = await clusters.all()
       const away = mark.partitions.find((each) => clusters.here(each) === undefined)
       if (away !== undefined) throw moved(reply, away)

@@ -130,10 +130,12 @@ function assertRemembered(view: View): void {
 }
 
 /** Empty while the moment of a view is remembered, and of now. */
-export function forgottenText({ moment, now, codec, name }: View): string {
-  const reach = moment && reachOf(now, codec)
-  if (moment === null || (reach != null && reach.begin <= moment.position)) return ''
-  return `that moment of cluster ${name} was forgotten meanwhile: ask about a later one`
+export function forgottenText(view: View): string {
+  const { moment } = view
+  if (moment === null) return ''
+  const reach = reachOf(view.now, view.codec)
+  if (reach !== undefined && reach.begin <= moment.position) return ''
+  return `that moment of cluster ${view.name} was forgotten meanwhile: ask about a later one`
 }
 
 /** Everything before it is folded, and nothing that comes can be before it. */
