@@ -37,6 +37,7 @@ import {
 } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
+import { ownerNamedBy } from '../model/rule/elsewhere.ts'
 import { isReadFor, readsWithin } from '../model/rule/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
@@ -254,7 +255,7 @@ function changed(
     isFreed: node.isFreed && (!isTrusted || orphanedAt !== null),
     doubt: isTrusted ? null : 'content',
     verdict: isDecided ? node.verdict : null,
-    hold: isDecided && isNamingAlike ? node.hold : null,
+    hold: isDecided && isNamingAlike && isOfSameElsewhere(object, node.object) ? node.hold : null,
     attempt: isTrusted ? node.attempt : null,
     ringed: isDecided && node.ringed && phase === 'waiting',
   })
@@ -270,6 +271,12 @@ function changed(
   const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) judgeDependents(step, object.uid, object)
   markDirty(step, object.uid)
+}
+
+/** It names the same owner in another cluster, or none: by another one it has not waited yet. */
+function isOfSameElsewhere(after: ObjectMeta, before: ObjectMeta): boolean {
+  const [is, was] = [ownerNamedBy(after.annotations), ownerNamedBy(before.annotations)]
+  return is?.cluster === was?.cluster && is?.uid === was?.uid
 }
 
 /** The same version, read for other rules: only what both readings have can contradict. */
