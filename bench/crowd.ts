@@ -71,6 +71,9 @@ const APPENDS = 64
 /** Objects of a cluster that come and go while it is not silent. */
 const LIVING = 20
 const LOOK_MS = 200
+/** Until the first processes are ready, and what each object may take on a busy machine. */
+const START_MS = 60_000
+const OBJECT_MS = 2
 const SHOWN: readonly Topic[] = ['events', 'changelog', 'history', 'lineage', 'commands', 'former']
 
 export async function benchCrowd(options: CrowdOptions): Promise<Report> {
@@ -266,9 +269,11 @@ class Graphs implements AsyncDisposable {
 
   /** Joins later than the others. */
   readonly #last: ServiceProcess
+  readonly #readyMs: number
 
   constructor({ brokers }: Field, { application, directory }: Turn, options: CrowdOptions) {
-    const { partitions, processes } = options
+    const { partitions, processes, clusters, objects } = options
+    this.#readyMs = START_MS + clusters * objects * OBJECT_MS
     const all = everyPartition(processes + 1, (number) => {
       const shared = { brokers, application, partitions, folder: directory, kubeconfig: '' }
       return new ServiceProcess('graph', number, { ...shared, each: processes, standbys: 1 })
@@ -283,7 +288,7 @@ class Graphs implements AsyncDisposable {
 
   async start(): Promise<void> {
     await Promise.all(this.#all.map((each) => each.start()))
-    await Promise.all(this.#all.map((each) => each.ready()))
+    await Promise.all(this.#all.map((each) => each.ready(this.#readyMs)))
   }
 
   /** All that is on the log by now. */

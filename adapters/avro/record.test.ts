@@ -843,6 +843,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     command: text,
     rule: text,
     createdAt: maybe(number),
+    ownerElsewhere: text,
     at: number,
     content: word<Archived['content']>({ whole: 1, metadata: 1 }),
     keyId: text,

@@ -5,6 +5,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupKind } from '../../core/model/object.ts'
 import { ADD_ON_USES } from '../../core/model/use/add-on-use.ts'
+import { BINDING_NAMES } from '../../core/model/use/binding-use.ts'
 import { POD_SPECS } from '../../core/model/use/pod-use.ts'
 import {
   placesIn,
@@ -863,6 +864,45 @@ test('a Role whatever its name is used by that name', () => {
     deepEqual(placesOfUsed(role)[0], place)
   }
 })
+
+/** What a binding names, for a rule about bindings. */
+const NAMED: readonly (readonly [string, object, readonly string[]])[] = [
+  ['RoleBinding', { roleRef: { kind: 'Role', name: 'reader' } }, ['Role ns/reader']],
+  ['RoleBinding', { roleRef: { kind: 'ClusterRole', name: 'view' } }, ['ClusterRole /view']],
+  ['ClusterRoleBinding', { roleRef: { kind: 'ClusterRole', name: 'view' } }, ['ClusterRole /view']],
+  [
+    'RoleBinding',
+    { subjects: [{ kind: 'ServiceAccount', name: 'a', namespace: 'other' }] },
+    ['ServiceAccount other/a'],
+  ],
+  ['RoleBinding', { subjects: [{ kind: 'User', name: 'ann' }] }, ['User ns/ann']],
+  [
+    'RoleBinding',
+    { subjects: [{ kind: 'User', name: ROBOT }] },
+    ['ServiceAccount other/robot', `User ns/${ROBOT}`],
+  ],
+  ['ClusterRoleBinding', { subjects: [{ kind: 'Group', name: 'ops' }] }, ['Group */ops']],
+  [
+    'ClusterRoleBinding',
+    { subjects: [{ kind: 'ServiceAccount', name: 'a' }] },
+    ['ServiceAccount */a'],
+  ],
+]
+
+for (const [kind, raw, expected] of NAMED) {
+  test(`a ${kind} names ${expected.join(', ')}`, () => {
+    const user = { group: RBAC, kind }
+    const rule: RuleUnused = { forMs: 0, uses: BINDING_NAMES, except: [] }
+    const reads = useReadsOf([rule], user)
+    const values = readUses(raw as Json, reads, MANY)
+    const within = kind === 'RoleBinding' ? 'ns' : ''
+    const places = reads.flatMap((read, index) => placesIn(read, within, values[index]?.value))
+    deepEqual(
+      places.map((place) => `${place.kind} ${place.namespace}/${place.name}`).sort(),
+      expected,
+    )
+  })
+}
 
 test('not read is any, in its namespace or in all', () => {
   const [config] = useReadsOf([TABLE], { group: '', kind: 'Pod' })

@@ -91,6 +91,7 @@ function placeOf(raw: Json, parent: Json, path: UsePath, given: unknown): string
   if (path.isTemplate && `${name} ${namespace}`.includes('$')) return ANY_TEXT
   const used = formed(raw, path, literalName(name))
   if (path.namespace.type === 'any') return textOfName(used, ANY)
+  if (path.namespace.type === 'none') return textOfName(used, '')
   return textOfName(used, namespace === undefined ? undefined : literalName(namespace))
 }
 
@@ -105,6 +106,8 @@ function placeIn(parent: Json, { namespace }: UsePath, given: string): GivenPlac
     case 'own':
     case 'any':
       return { name: given, namespace: undefined }
+    case 'none':
+      return { name: given, namespace: '' }
     case 'beside':
       return { name: given, namespace: own(parent, namespace.key) || undefined }
     case 'slash': {

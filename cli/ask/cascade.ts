@@ -4,9 +4,10 @@
  */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { mayManage } from '../../services/graph/api/word.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'
 import { outputOf, structuredPart } from '../print/output.ts'
-import type { ObjectFlags } from '../reach/client.ts'
+import type { ObjectFlags, Server } from '../reach/client.ts'
 import {
   answerTo,
   ask,
@@ -41,17 +42,36 @@ export function addCascade(program: Command): void {
       }
       if (flags.watch) {
         const response = await ask(server, pathOf('/v1/cascade', { ...query, follow: true }))
-        return await watch(response, output)
+        const last = await watch(response, output)
+        if (output === 'table') process.stdout.write(await acrossOf(server, last))
+        return
       }
-      const answer = await answerTo(server, '/v1/cascade', {
-        ...query,
-        at: await momentIn(flags.at),
-      })
+      const at = await momentIn(flags.at)
+      const answer = await answerTo(server, '/v1/cascade', { ...query, at })
       warnPartial(answer.partial)
       const { render } = await import('../print/cascade-text.ts')
-      process.stdout.write(render(answer, output))
+      const beside = output === 'table' ? await acrossOf(server, answer, at) : ''
+      process.stdout.write(render(answer, output) + (beside === '' ? '' : `\n${beside}`))
     })
 }
+
+/** What names it as its owner in other clusters, and what went of that since its deletion began. */
+async function acrossOf(server: Server, cascade: CascadeDocument, at?: string): Promise<string> {
+  const { group, kind, namespace, name, uid } = cascade.root
+  // No mark names an object of these kinds, and no owner in another cluster is without a namespace.
+  if (!mayManage(group) && namespace === '') return ''
+  const { besideCascade } = await import('../print/across-text.ts')
+  const word = group === '' ? kind : `${kind}.${group}`
+  // Where it is not remembered when that was, all that is remembered is asked for.
+  const goneSince = cascade.since ?? new Date(0).toISOString()
+  const asked = { kind: word, namespace, name, uid, cluster: cascade.cluster.id, at, goneSince }
+  const answer = await answerTo(server, '/v1/across', { ...asked, limit: LISTED })
+  warnPartial(answer.partial)
+  return besideCascade(answer)
+}
+
+/** Objects that are gone and named; all are counted. */
+const LISTED = '20'
 
 /** Few questions have a moment: what reads it is loaded for these alone. */
 async function momentIn(text: string | undefined): Promise<string | undefined> {
@@ -59,7 +79,7 @@ async function momentIn(text: string | undefined): Promise<string | undefined> {
   return (await import('../reach/moment.ts')).momentOf(text)
 }
 
-async function watch(response: Response, output: Output): Promise<void> {
+async function watch(response: Response, output: Output): Promise<CascadeDocument> {
   const { oneLine } = await import('../print/cascade-text.ts')
   let former = ''
   let lacking = ''
@@ -73,7 +93,7 @@ async function watch(response: Response, output: Output): Promise<void> {
     const text = output === 'table' ? `${oneLine(answer)}\n` : structuredPart(answer, output)
     if (text !== former) process.stdout.write(text)
     former = text
-    if (isFinal) return
+    if (isFinal) return answer
   }
   throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
 }

@@ -78,9 +78,8 @@ async function acrossOf(server: Server, plan: PlanDocument, at?: string): Promis
   const word = group === '' ? kind : `${kind}.${group}`
   const asked = { kind: word, namespace, name, uid, cluster: plan.cluster.id, at }
   const answer = await answerTo(server, '/v1/across', { ...asked, limit: '0' })
-  const beside = besidePlan(answer)
-  if (beside !== '') warnPartial(answer.partial)
-  return beside
+  warnPartial(answer.partial)
+  return besidePlan(answer)
 }
 
 /** Few questions have a moment: what reads it is loaded for these alone. */

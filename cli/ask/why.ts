@@ -29,6 +29,8 @@ export function addWhy(program: Command): void {
     })
 }
 
+const OF_ONE = /^(pos|before):/
+
 /** Of owners in other clusters: who deleted them, where that is known here. */
 async function deletedOwners(
   server: Server,
@@ -39,7 +41,10 @@ async function deletedOwners(
   const owners = new Map(deleted.map(({ owner }) => [owner.uid, owner]))
   const found = new Map<string, Why>()
   // A position is one of the partition of this object.
-  if (at?.startsWith('pos:')) return found
+  if (deleted.length > 0 && at !== undefined && OF_ONE.test(at)) {
+    warnPartial('who deleted its owner is not asked at a position, which is of one partition')
+    return found
+  }
   for (const [uid, { cluster }] of owners) {
     try {
       found.set(uid, await answerTo(server, '/v1/why', { uid, cluster: cluster.scope, at }))

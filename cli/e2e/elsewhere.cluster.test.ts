@@ -12,6 +12,7 @@ import { after, before, suite, test } from 'node:test'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type FarClusters, HOUR_MS, STEP_MS, startFarClusters } from '../../testing/far-clusters.ts'
+import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import {
   CONFIG_MAP,
   type Made,
@@ -78,6 +79,13 @@ suite('two clusters, and owners in one of them', { skip }, () => {
     ok(await far.isThere(follows), 'it is held for an hour')
     await far.pass(6 * STEP_MS)
     await far.gone(follows)
+    const cascade = ['cascade', 'configmap/deleted', '-n', 'team', '--cluster', 'north']
+    await eventually('the cascade of the owner has it', async () => {
+      const { stdout, stderr } = await runKinfold([...cascade, '--server', far.url])
+      const told =
+        /^ {2}south: 1 object deleted \(configmap\/deleted\) by rule far, as their owner was deleted$/m
+      return told.test(stdout) || `${stdout}${stderr}`
+    })
     for (const each of [kept, beside, ...refused.map(([, dependent]) => dependent)]) {
       ok(await far.isThere(each), each.name)
     }

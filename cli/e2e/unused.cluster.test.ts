@@ -23,6 +23,32 @@ kind: Config
 rules:
   - builtin: unused
     match: { kinds: [ConfigMap, Secret, PersistentVolumeClaim, ServiceAccount, Role.rbac.authorization.k8s.io] }
+  - name: stale-bindings
+    match: { kinds: [RoleBinding.rbac.authorization.k8s.io, ClusterRoleBinding.rbac.authorization.k8s.io] }
+    unused: { for: 30d }
+`
+
+/** Of what is not there, beside a user, of whom nothing is known. */
+const BINDINGS = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: no-role, namespace: shop }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: away }
+subjects: [{ kind: ServiceAccount, name: robot, namespace: shop }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: no-subject }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view }
+subjects: [{ kind: ServiceAccount, name: away, namespace: shop }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: of-a-user }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view }
+subjects:
+  - { kind: ServiceAccount, name: away, namespace: shop }
+  - { kind: User, apiGroup: rbac.authorization.k8s.io, name: ann }
 `
 
 /** A chart's objects, which use those of `USED`. */
@@ -144,7 +170,7 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kinfold-unused-'))
     plane = await startControlPlane()
-    await kubectlEach(plane, 'apply', CHART)
+    await kubectlEach(plane, 'apply', `${CHART}---${BINDINGS}`)
     for (const [resource, names] of [...USED, ...UNUSED])
       for (const name of names) await make(resource, name)
     for (const name of ['data-db-0', 'data-db-12', 'backup', 'data-db-x', 'old']) {
@@ -181,9 +207,9 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
     return (JSON.parse(text) as Plan).objects
   }
 
-  async function plannedAre(expected: readonly string[]): Promise<void> {
+  async function plannedAre(expected: readonly string[], rule = 'unused'): Promise<void> {
     await eventually('the plan has what nothing uses', async () => {
-      const text = await ask('rules', 'plan', 'unused', '--output', 'json')
+      const text = await ask('rules', 'plan', rule, '--output', 'json')
       const names = (JSON.parse(text) as Plan).objects
         .map(({ kind, name }) => `${kind} ${name}`)
         .sort()
@@ -199,6 +225,10 @@ suite('kinfold up with a rule about what nothing uses', { skip }, () => {
   test('lists what nothing names, and nothing else', async () => {
     await plannedAre([...ALWAYS.slice(0, 3), 'Secret by-pod', 'Secret old', 'ServiceAccount old'])
     for (const { because } of await planned()) match(because, /unused since 20\d\d-/)
+  })
+
+  test('lists bindings of what is not there, and none of the control plane', async () => {
+    await plannedAre(['ClusterRoleBinding no-subject', 'RoleBinding no-role'], 'stale-bindings')
   })
 
   test('follows Pods that come and go', async () => {

@@ -47,14 +47,32 @@ export async function openArchive(flags: SourceFlags): Promise<ArchiveSource> {
   return { codec, log: await openKafkaLog(options) }
 }
 
-/** Closed by the caller. */
-export function openRestoredCluster(
+/** To be closed together. */
+export class RestoredClusters implements AsyncDisposable {
+  /** Into which it is restored. */
+  readonly first: Restorer
+  /** Of objects that name owners there, or of owners. */
+  readonly others: readonly Restorer[]
+
+  constructor([first, ...others]: readonly [Restorer, ...Restorer[]]) {
+    this.first = first
+    this.others = others
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.first, ...this.others].map((each) => each[Symbol.asyncDispose]()))
+  }
+}
+
+export function openRestoredClusters(
   kubeconfig: string | undefined,
   contexts: readonly string[],
-): Restorer {
-  const [context, another] = loadedContexts(kubeconfig, contexts)
-  if (context === undefined || another !== undefined) {
-    throw bad('a restore is of one cluster: name its context with --context')
+): RestoredClusters {
+  const [first, ...others] = loadedContexts(kubeconfig, contexts)
+  if (first === undefined || (contexts.length === 0 && others.length > 0)) {
+    throw bad('a restore is into one cluster: name its context with --context, first of all')
   }
-  return openRestorer({ name: context.name, exchange: exchangeTo('restore', context) })
+  const open = (context: typeof first): Restorer =>
+    openRestorer({ name: context.name, exchange: exchangeTo('restore', context) })
+  return new RestoredClusters([open(first), ...others.map(open)])
 }

@@ -73,7 +73,7 @@ test('names a few of many', () => {
 })
 
 test('a plan that creates something says what is in no plan', () => {
-  const created: Step = { type: 'create', object: objectOf('a'), references: [] }
+  const created: Step = { type: 'create', object: objectOf('a'), references: [], elsewhere: null }
   deepEqual(limitsOf([lacking('a', 'absent'), refused('b')], true), [])
   const begun = (isArchived: boolean): readonly string[] =>
     limitsOf([refused('b'), created], isArchived).map((each) => each.slice(0, 24))

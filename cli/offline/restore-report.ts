@@ -5,16 +5,19 @@
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a
  * terminal.
  */
+import { OWNER_ANNOTATION } from '../../core/model/rule/elsewhere.ts'
 import type { ArchivedObject } from '../../services/restore/archive-reader.ts'
 import type { Restored } from '../../services/restore/restore-run.ts'
 import {
   isUnmanaged,
   type LackingReference,
+  type PlannedElsewhere,
   type PlannedReference,
   type Step,
 } from '../../services/restore/restore-step.ts'
 import {
   documentOf,
+  type FarRestore,
   MAKES_ITS_OWN,
   RESTORED_BEFORE,
   type Restore,
@@ -28,7 +31,8 @@ import { listed } from './restore-advice.ts'
 export const RESTORE_OUTPUTS = ['text', 'json', 'yaml'] as const
 
 export interface RestoreReport {
-  add(restored: Restored): void
+  /** `from`: the cluster that it is of. */
+  add(restored: Restored, from: string): void
   end(): void
 }
 
@@ -37,9 +41,13 @@ export function reportAs(
   restore: Restore,
 ): RestoreReport {
   if (output === 'text') return asText(restore)
-  const results: Restored[] = []
+  const results = new Map<string, Restored[]>()
   return {
-    add: (restored) => void results.push(restored),
+    add(restored, from) {
+      const known = results.get(from)
+      if (known === undefined) results.set(from, [restored])
+      else known.push(restored)
+    },
     end() {
       const document = documentOf(restore, results)
       const text =
@@ -50,25 +58,44 @@ export function reportAs(
 }
 
 function asText(restore: Restore): RestoreReport {
-  const { steps, rights, does, advice } = restore
+  const { steps, across, from, does, advice } = restore
   for (const line of opening(restore)) write(line)
-  for (const step of steps) {
-    const its = rights.get(step.object.uid) ?? []
-    write(`  ${[...factsOf(step), ...its, asOf(step.object, restore)].join('; ')}`)
-  }
+  for (const step of steps) write(lineOfStep(step, restore))
   write(summary(steps))
+  for (const part of across) {
+    write(openingOf(part))
+    for (const step of part.steps) write(lineOfStep(step, restore))
+    for (const object of part.unplanned) {
+      write(`  -       ${nameOf(object)}; ${asOf(object, restore)}`)
+    }
+    write(part.into === null ? NOT_PLANNED : summary(part.steps))
+  }
   return {
-    add({ step, object, uid, reason }) {
+    add({ step, object, uid, reason }, of) {
       const did = step === 'create' ? 'created' : 'linked'
       const done = does === 'checks' ? `would be ${did}` : `${did}, uid ${uid}`
-      write(`${nameOf(object)}: ${uid === undefined ? `not ${did}: ${reason}` : done}`)
+      const where = of === from ? '' : ` in cluster ${of}`
+      write(`${nameOf(object)}${where}: ${uid === undefined ? `not ${did}: ${reason}` : done}`)
     },
     end() {
-      for (const line of warningOf(steps)) write(line)
-      if (does === 'plans') write(`Nothing was done${wayOn(steps)}.`)
+      const all = [...steps, ...across.flatMap((part) => part.steps)]
+      for (const line of warningOf(all)) write(line)
+      if (does === 'plans') write(`Nothing was done${wayOn(all)}.`)
       for (const line of advice) write(line)
     },
   }
+}
+
+function lineOfStep(step: Step, restore: Restore): string {
+  const its = restore.rights.get(step.object.uid) ?? []
+  return `  ${[...factsOf(step), ...its, asOf(step.object, restore)].join('; ')}`
+}
+
+const NOT_PLANNED = `None of these is restored: add --context NAME, of a context that leads to that cluster.`
+
+function openingOf({ from, into }: FarRestore): string {
+  const where = into === null ? 'to which no --context leads' : `into ${into}`
+  return `In cluster ${from}, ${where}, what names these as its owner by ${OWNER_ANNOTATION}:`
 }
 
 function opening({ of, into }: Restore): readonly string[] {
@@ -99,7 +126,11 @@ function factsOf(step: Step): readonly string[] {
   const name = nameOf(step.object)
   switch (step.type) {
     case 'create':
-      return [`create  ${name}`, ...step.references.map(ownerOf)]
+      return [
+        `create  ${name}`,
+        ...step.references.map(ownerOf),
+        ...(step.elsewhere === null ? [] : [elsewhereOf(step.elsewhere)]),
+      ]
     case 'link':
       return [
         `link    ${name}: ${RESTORED_BEFORE} (uid ${step.uid})`,
@@ -142,6 +173,24 @@ function ownerOf({ reference, becomes, uid }: PlannedReference): string {
       return `${owner} is created before`
     case 'dropped':
       return `${owner} is left out`
+  }
+}
+
+/** By its annotation, which is written as the owner is by then. */
+function elsewhereOf({ owner, becomes, uid }: PlannedElsewhere): string {
+  const { kind, name, cluster } = owner
+  const named = `owner ${kind}/${name} in cluster ${cluster}`
+  switch (becomes) {
+    case 'same':
+      return `${named} exists`
+    case 'other':
+      return `${named} is now uid ${uid}`
+    case 'made':
+      return `${named} is created before`
+    case 'dropped':
+      return `${named} is left out`
+    case 'unseen':
+      return `${named} is named as it was (uid ${uid}), since no --context leads there`
   }
 }
 

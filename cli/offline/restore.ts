@@ -10,6 +10,7 @@ import { type Identity, isSameIdentity } from '../../core/graph/identity.ts'
 import type { Uid } from '../../core/model/object.ts'
 import { shellWord } from '../../core/model/text.ts'
 import { LogError } from '../../ports/log.ts'
+import type { Restorer } from '../../ports/restorer.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
@@ -24,8 +25,9 @@ import {
 import { failedDeletes } from '../../services/restore/delete-result.ts'
 import { GUARDS, type Guard, guardOf } from '../../services/restore/guarded-kind.ts'
 import { unseenText } from '../../services/restore/last-sign.ts'
+import { ownersElsewhereOf, type Site } from '../../services/restore/owner-elsewhere.ts'
 import { planRestore } from '../../services/restore/restore-plan.ts'
-import { type RestoreParts, runRestore } from '../../services/restore/restore-run.ts'
+import type { RestoreParts } from '../../services/restore/restore-run.ts'
 import { isUnmanaged, type LostOwners, type Step } from '../../services/restore/restore-step.ts'
 import { rightsIn } from '../../services/restore/rights.ts'
 import type {
@@ -42,7 +44,13 @@ import {
   rootsOf,
   subtreeOf,
 } from '../../services/restore/selection.ts'
-import { kindsOf, servedAs, surveyFor } from '../../services/restore/survey.ts'
+import {
+  type Kinds,
+  kindsOf,
+  type Survey,
+  servedAs,
+  surveyFor,
+} from '../../services/restore/survey.ts'
 import {
   type ArchiveKeys,
   type Trust,
@@ -54,12 +62,18 @@ import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
 import { bad, moment, oneOf } from '../config/setting.ts'
 import { outputOf } from '../print/output.ts'
-import { type RestoredOf, timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
+import {
+  type FarRestore,
+  type RestoredOf,
+  timeOf,
+  WHAT_IS_ARCHIVED,
+} from '../print/restore-document.ts'
 import { objectQuery } from '../reach/client.ts'
 import { namespaceOf } from '../reach/scope.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
+import type { AcrossAsked } from './restore-across.ts'
 import { adviceFor, limitsOf } from './restore-advice.ts'
-import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
+import { RESTORE_OUTPUTS, type RestoreReport, reportAs } from './restore-report.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
@@ -84,6 +98,8 @@ interface RestoreFlags extends SourceFlags {
 
 const NO_CLUSTER =
   'restore takes no --cluster, since it creates with the rights of your kubeconfig: leave it out, name with --context the context that leads to the cluster, and with --from-cluster the id of another one that it was deleted from'
+const HINT =
+  'context of the cluster to create it in; further ones lead to clusters with objects that name it as their owner by kinfold.io/owner, or with its own owner'
 const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
 
 export function addRestore(program: Command): void {
@@ -142,9 +158,7 @@ export function addRestore(program: Command): void {
     .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
     .option('--data <dir>', `data directory of the log (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
-  addBrokerOptions(addClusterOptions(command, 'context of the cluster to create it in')).action(
-    restore,
-  )
+  addBrokerOptions(addClusterOptions(command, HINT)).action(restore)
   const parse = command.parseOptions.bind(command)
   command.parseOptions = (args) => parse(withDryRun(args))
 }
@@ -172,9 +186,10 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
   const asked = askedFor(words, flags)
   const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
-  const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
+  const { openArchive, openRestoredClusters } = await import('./archive-source.ts')
   const signal = stopSignal()
-  await using restorer = openRestoredCluster(flags.kubeconfig, flags.context ?? [])
+  await using clusters = openRestoredClusters(flags.kubeconfig, flags.context ?? [])
+  const restorer = clusters.first
   const here = await restorer.identify(signal)
   const source = await openArchive(flags)
   await using log = source.log
@@ -182,6 +197,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
   const {
     objects: all,
+    namers,
     gaps,
     incomplete,
   } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
@@ -190,32 +206,117 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const { of, chosen } = await choose(source, objects, asked, { words, flags, kinds, at })
   const survey = await surveyFor(chosen, kinds, restorer, signal)
   const controlled = flags.includeControlled === true
-  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
-  const failures = await failuresOf(source, chosen, signal)
-  const rights = await rightsOf(source, steps, keys, signal)
+  const wishes = { lost: lost ?? 'refuse', controlled, included }
+  const chosenAs = { cluster, chosen, root: of.type === 'object' ? of.root.identity : undefined }
+  const {
+    plans,
+    sites,
+    partial: lacksFar,
+  } = await plansOf(
+    { source, here, restorer, others: clusters.others, kinds, survey },
+    { ...chosenAs, namers, trust, wishes, at, isOnly: flags.only === true },
+    signal,
+  )
+  const [{ steps }, ...across] = plans
+  const planned = plans.flatMap((plan) => plan.steps)
+  const failures = await failuresOf(source, planned, signal)
+  const rights = await rightsOf(source, planned, keys, signal)
   const about = { id: cluster, name: restorer.name }
   const unseen = await unseenText(log, source.codec, about, systemClock().now())
-  const reasons = [incomplete, gapsOf(gaps, asked, chosen), failures.unknown, unseen]
+  const gapped = gapsOf(gaps, asked, chosen)
+  const reasons = [incomplete, lacksFar, gapped, failures.unknown, unseen]
   const partial = reasons.filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
     ...{ of, from: cluster, into: restorer.name },
-    ...{ steps, does, failures: failures.reasons, rights, partial },
+    ...{ steps, across, does, failures: failures.reasons, rights, partial },
     marksPlaintext: trust.allowPlaintext,
     advice: [
-      ...adviceFor(steps, (uid) => all.has(uid)),
+      ...adviceFor(planned, (uid) => all.has(uid)),
       ...(of.type === 'rule' ? deletedAgain(of.selector) : []),
-      ...(does === 'plans' ? limitsOf(steps, of.type === 'rule' || of.isArchived) : []),
+      ...(does === 'plans' ? limitsOf(planned, of.type === 'rule' || of.isArchived) : []),
     ],
   })
-  const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
+  const isAllOfIt = !plans.some(isLacking)
   if (does === 'plans') {
     report.end()
     process.exitCode = isAllOfIt ? EXIT.ok : EXIT.findings
     return
   }
+  const failed = await carryOut(
+    { source, plans, sites, keys, report, dryRun: does === 'checks' },
+    signal,
+  )
+  process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
+}
+
+/** Not all of it is restored, or not as it was. */
+function isLacking({ steps, unplanned }: FarRestore): boolean {
+  return unplanned.length > 0 || steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
+}
+
+interface Planning {
+  readonly source: ArchiveSource
+  /** Cluster that is restored into. */
+  readonly here: string
+  readonly restorer: Restorer
+  readonly others: readonly Restorer[]
+  readonly kinds: Kinds
+  readonly survey: Survey
+}
+
+interface Chosen extends Pick<AcrossAsked, 'namers' | 'trust' | 'wishes'> {
+  readonly cluster: string
+  readonly chosen: readonly ArchivedObject[]
+  /** Undefined: no object was asked for. */
+  readonly root: Identity | undefined
+  readonly at: string | undefined
+  /** Without dependents. */
+  readonly isOnly: boolean
+}
+
+interface Plans {
+  /** Of the cluster that is restored into, and of others. */
+  readonly plans: readonly [FarRestore, ...FarRestore[]]
+  readonly sites: readonly Site[]
+  readonly partial: string
+}
+
+async function plansOf(
+  { source, here: into, restorer, others: restorers, kinds, survey }: Planning,
+  { cluster, chosen, root, at, isOnly, ...asked }: Chosen,
+  signal: AbortSignal,
+): Promise<Plans> {
+  const { planAcross, sitesOf, stepsByUid } = await import('./restore-across.ts')
+  const others = await sitesOf(restorers, signal)
+  const elsewhere = await ownersElsewhereOf(chosen, others, signal)
+  const steps = planRestore(chosen, survey, asked.wishes, elsewhere)
+  const first = { from: cluster, into: restorer.name, unplanned: [], steps }
+  const sites = [{ id: cluster, into, restorer, kinds, steps: stepsByUid(steps) }, ...others]
+  if (isOnly) return { plans: [first], sites, partial: '' }
+  const owners = [...(root === undefined ? [] : [root]), ...chosen.map(identityIn)]
+  const moment = at === undefined ? undefined : Date.parse(at)
+  const from = { cluster, owners }
+  const { parts, partial } = await planAcross(source, { ...asked, from, sites, at: moment }, signal)
+  return { plans: [first, ...parts], sites, partial }
+}
+
+interface CarriedOut extends Pick<Plans, 'plans' | 'sites'> {
+  readonly source: ArchiveSource
+  readonly keys: ArchiveKeys
+  readonly report: RestoreReport
+  readonly dryRun: boolean
+}
+
+/** How many could not be restored. */
+async function carryOut(
+  { source: { log, codec }, plans, sites, keys, report, dryRun }: CarriedOut,
+  signal: AbortSignal,
+): Promise<number> {
+  const { runAll } = await import('./restore-across.ts')
+  const steps = plans.flatMap((plan) => plan.steps)
   // Of a link, too: the owner that is added is one that the archived head names.
   const changing = steps.filter(({ type }) => type === 'create' || type === 'link')
   checkKeys(
@@ -223,18 +324,17 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     keys,
   )
   const bodies: RestoreParts['bodies'] = async (of) =>
-    await readBodies(log, source.codec, of, keys, signal)
-  const parts = { restorer, bodies, dryRun: does === 'checks' }
+    await readBodies(log, codec, of, keys, signal)
   let failed = 0
   try {
-    for await (const restored of runRestore(steps, parts, signal)) {
+    for await (const { from, restored } of runAll(plans, sites, { bodies, dryRun }, signal)) {
       if (restored.uid === undefined) failed++
-      report.add(restored)
+      report.add(restored, from)
     }
   } finally {
     report.end()
   }
-  process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
+  return failed
 }
 
 /** What was asked for: an object, or what a rule had deleted. */
@@ -313,17 +413,17 @@ async function objectsOf(
   cluster: { readonly id: string; readonly name: string },
   trust: Trust,
   signal: AbortSignal,
-): Promise<Pick<ArchiveIndex, 'objects' | 'gaps'> & { readonly incomplete: string }> {
+): Promise<Pick<ArchiveIndex, 'objects' | 'namers' | 'gaps'> & { readonly incomplete: string }> {
   const asked = { cluster: cluster.id, trust }
   const index = await indexArchive(log, codec, asked, signal)
-  const { objects, gaps, clusters, incomplete: lost } = index
+  const { objects, namers, gaps, clusters, incomplete: lost } = index
   const broken =
     lost === 0
       ? ''
       : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
   const reasons = [broken, untrustedText(index.untrusted)]
   const incomplete = reasons.filter((reason) => reason !== '').join('; ')
-  if (objects.size > 0) return { objects, gaps, incomplete }
+  if (objects.size > 0) return { objects, namers, gaps, incomplete }
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
     clusters.size === 0
@@ -466,11 +566,12 @@ function chosenOf(
 /** Those who restore over Kafka need not be able to read the events. */
 async function failuresOf(
   { log, codec }: ArchiveSource,
-  chosen: readonly ArchivedObject[],
+  steps: readonly Step[],
   signal: AbortSignal,
 ): Promise<Failures> {
+  const objects = steps.map(({ object }) => object)
   try {
-    return { reasons: await failedDeletes(log, codec, chosen, signal), unknown: '' }
+    return { reasons: await failedDeletes(log, codec, objects, signal), unknown: '' }
   } catch (error) {
     if (!(error instanceof LogError)) throw error
     const unknown = `what became of the deletes is not known: ${error.message}`

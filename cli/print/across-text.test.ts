@@ -3,7 +3,7 @@ import { doesNotMatch, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { mayManage } from '../../services/graph/api/word.ts'
 import type { Across } from '../answer.ts'
-import { acrossText, besidePlan } from './across-text.ts'
+import { acrossText, besideCascade, besidePlan } from './across-text.ts'
 
 const [north, south] = ['north', 'south'].map((name) => ({ name, id: `id-${name}`, scope: name }))
 const TOOL = { tool: 'argo', toolName: 'Argo CD' }
@@ -23,6 +23,7 @@ const answer: Across = {
     },
   ],
   ...{ marked: 3, kept: 1, dependents: 2 },
+  gone: [],
   parts: [
     {
       ...{ cluster: north!, manager: { ...TOOL, ...SHOP, namespace: null }, managers: 1 },
@@ -86,4 +87,35 @@ test('a name of an object forges no line', () => {
 test('kinds of Kubernetes itself manage nothing by marks', () => {
   for (const group of ['', 'apps', 'rbac.authorization.k8s.io']) equal(mayManage(group), false)
   for (const group of ['argoproj.io', 'helm.toolkit.fluxcd.io']) equal(mayManage(group), true)
+})
+
+test('below a cascade: what is deleted of what named it, by cluster and rule, and what is left', () => {
+  equal(besideCascade({ ...answer, parts: [] }), '')
+  const names = ['a', 'b', 'c'].map((name) => ({ ...OBJECT, name, goneAt: null }))
+  const row = { cluster: south!, by: north!, rule: 'far', because: 'by rule far', dependents: 2 }
+  const told = besideCascade({
+    ...answer,
+    text: 'all of it',
+    parts: answer.parts.slice(1),
+    gone: [
+      { ...row, gone: 4, left: 1, objects: names },
+      {
+        ...row,
+        rule: null,
+        because: 'not by a rule',
+        gone: 1,
+        dependents: 0,
+        left: 0,
+        objects: [],
+      },
+    ],
+  })
+  equal(
+    told,
+    `Beside that, seen by annotations and marks, not by owner references: all of it.
+  south: 4 objects and 2 dependents deleted (deployment.apps/a, deployment.apps/b, deployment.apps/c, …) by rule far; 1 dependent of these still there
+  south: 1 object deleted (…) not by a rule
+  south: 2 objects, by the mark of Argo CD; something else
+`,
+  )
 })

@@ -1,6 +1,7 @@
 /**
- * What `kinfold tree --across` prints, and what `plan delete` says of the same below its own: what
- * tools' marks name as managed, by cluster, and what names it as its owner by `kinfold.io/owner`.
+ * What `kinfold tree --across` prints, and what `plan delete` and `cascade` say of the same below
+ * their own: what tools' marks name as managed, by cluster, and what names it as its owner by
+ * `kinfold.io/owner`, or did.
  *
  * What must stay true: it says that these are marks and no owner references, and that the tool
  * decides, or a rule.
@@ -122,3 +123,29 @@ export function besidePlan(answer: AcrossDocument): string {
     .join('\n')
     .concat('\n')
 }
+
+/** Below the cascade of an owner; empty where nothing of it is elsewhere. */
+export function besideCascade({ text, parts, gone }: AcrossDocument): string {
+  if (parts.length + gone.length === 0) return ''
+  return [
+    `Beside that, seen by annotations and marks, not by owner references: ${text}.`,
+    ...gone.map((row) => `  ${labelOf(row.cluster)}: ${goneText(row)}`),
+    ...parts.map((part) => `  ${labelOf(part.cluster)}: ${partText(part, undefined)}`),
+  ]
+    .map((line) => `${lineOf(line)}\n`)
+    .join('')
+}
+
+type Gone = AcrossDocument['gone'][number]
+
+function goneText({ gone, dependents, left, because, objects }: Gone): string {
+  const owned = dependents === 0 ? '' : ` and ${countOf(dependents, 'dependent')}`
+  const stays = left === 0 ? '' : `; ${countOf(left, 'dependent')} of these still there`
+  const names = objects.slice(0, NAMED).map(objectName)
+  const more = gone > names.length ? [...names, '…'] : names
+  const which = ` (${more.join(', ')})`
+  return `${countOf(gone, 'object')}${owned} deleted${which} ${because}${stays}`
+}
+
+/** Objects that one line names. */
+const NAMED = 3

@@ -12,6 +12,7 @@ import type { Restored } from '../../services/restore/restore-run.ts'
 import {
   isUnmanaged,
   type LackingReference,
+  type PlannedElsewhere,
   type PlannedReference,
   type Step,
 } from '../../services/restore/restore-step.ts'
@@ -24,6 +25,8 @@ export interface Restore {
   /** Name of the cluster that it is made in. */
   readonly into: string
   readonly steps: readonly Step[]
+  /** What names it, or what it owned, as its owner in other clusters. */
+  readonly across: readonly FarRestore[]
   /** How the DELETE ended of those that were not deleted then. */
   readonly failures: ReadonlyMap<Uid, string>
   /**
@@ -40,6 +43,15 @@ export interface Restore {
   readonly marksPlaintext: boolean
 }
 
+/** Of one other cluster. */
+export interface FarRestore {
+  readonly from: string
+  /** Name of the context that leads there; null: none does, so nothing is planned. */
+  readonly into: string | null
+  readonly unplanned: readonly ArchivedObject[]
+  readonly steps: readonly Step[]
+}
+
 /** What was asked for. */
 export type RestoredOf =
   /** `isArchived`: the object itself is in the archive, and not only dependents of it. */
@@ -50,10 +62,28 @@ export type RestoredOf =
 export const WHAT_IS_ARCHIVED =
   'Kinfold archives what it deletes itself, and what it observes others delete of the kinds in archive.kinds'
 
-export function documentOf(restore: Restore, results: readonly Restored[]): object {
-  const { of, from, into, does, steps, advice, partial } = restore
+/** `results`: by the uid of their cluster. */
+export function documentOf(
+  restore: Restore,
+  results: ReadonlyMap<string, readonly Restored[]>,
+): object {
+  const { of, from, into, steps, across, advice, partial, does } = restore
   return {
     ...{ apiVersion: 'kinfold/v1', kind: 'Restore', does, from, into, ...askedFor(of) },
+    ...stepsOf(restore, steps, results.get(from) ?? []),
+    across: across.map(({ from: far, into: context, steps: its, unplanned }) => ({
+      ...{ from: far, into: context },
+      ...stepsOf(restore, its, results.get(far) ?? []),
+      unplanned: unplanned.map(placeOf),
+    })),
+    advice,
+    partial,
+  }
+}
+
+function stepsOf(restore: Restore, steps: readonly Step[], results: readonly Restored[]): object {
+  const { does } = restore
+  return {
     steps: steps.map((step) => ({ ...placeOf(step.object), ...planned(step, restore) })),
     unmanaged: steps.filter(isUnmanaged).map(({ object }) => placeOf(object)),
     results:
@@ -64,8 +94,6 @@ export function documentOf(restore: Restore, results: readonly Restored[]): obje
             const uidNow = does === 'checks' ? null : (made ?? null)
             return { ...placeOf(object), step, done: made !== undefined, becomes: uidNow, reason }
           }),
-    advice,
-    partial,
   }
 }
 
@@ -89,8 +117,11 @@ function planned(step: Step, { failures, rights }: Restore): object {
     ...{ deleteFailed: failures.get(uid) ?? null, rights: rights.get(uid) ?? [] },
   }
   switch (step.type) {
-    case 'create':
-      return { step: 'create', owners: step.references.map(plannedOwner), reason: '', ...archived }
+    case 'create': {
+      const owners = step.references.map(plannedOwner)
+      const elsewhere = step.elsewhere && ownerElsewhereOf(step.elsewhere)
+      return { step: 'create', owners, elsewhere, reason: '', ...archived }
+    }
     case 'link': {
       const owners = step.references.map(plannedOwner)
       const lacks = step.lacks.map(lackingOwner)
@@ -125,6 +156,10 @@ function ownerName({ apiVersion, kind, name, uid }: OwnerReference): object {
 
 function plannedOwner({ reference, becomes, uid: now }: PlannedReference): object {
   return { ...ownerName(reference), becomes, ...(becomes === 'other' && { now }) }
+}
+
+function ownerElsewhereOf({ owner, becomes, uid: now }: PlannedElsewhere): object {
+  return { ...owner, becomes, ...(becomes === 'other' && { now }) }
 }
 
 function lackingOwner({ reference, cause }: LackingReference): object {

@@ -9,6 +9,7 @@
  */
 import type { GroupKind } from '../../core/model/object.ts'
 import { besideOf, type Rule } from '../../core/model/rule/rule.ts'
+import { isBinding, NAMED_BY_BINDINGS } from '../../core/model/use/binding-use.ts'
 import { isSameKind, usersOf } from '../../core/model/use/use.ts'
 import type { Cluster, DiscoveredKind, Resource } from '../../ports/cluster.ts'
 import { POLICY_GROUP, POLICY_RESOURCES, POLICY_VERSION } from '../../ports/rule/policy-kind.ts'
@@ -52,6 +53,7 @@ function unwatched(cluster: string, { rules, served, watched, service }: RuleChe
         users.filter((each) => isOneOf(each, served)),
         'and may use what the rule is about, so it deletes nothing',
       ],
+      [namedIn(rule), 'and may be named by what the rule is about, so none of it is unused'],
     ]
     return findings.flatMap(([kinds, so]): Finding[] => {
       const missing = kinds.filter((each) => !isOneOf(each, watched))
@@ -61,6 +63,11 @@ function unwatched(cluster: string, { rules, served, watched, service }: RuleChe
       return [{ state: 'warning', text }]
     })
   })
+}
+
+/** Of bindings it is asked whether what they name is there. */
+function namedIn({ match, unused }: Rule): readonly GroupKind[] {
+  return unused !== null && match.kinds.some(isBinding) ? NAMED_BY_BINDINGS : []
 }
 
 function isOneOf(kind: GroupKind, all: readonly GroupKind[]): boolean {

@@ -17,7 +17,7 @@ import { elsewhereClusterWait } from '../graph/rule/elsewhere-index.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import type { ClusterId } from '../model/object.ts'
-import { reportsBecause } from '../model/rule/report.ts'
+import { reportOf } from '../model/rule/report.ts'
 import { digestOf } from '../model/rule/rule.ts'
 import type { Directives, ForgottenCluster, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
@@ -104,7 +104,7 @@ function enforceRule(step: Step, { subject, digest, who, why }: Directive): void
   const rule = step.graph.policy.policy.rules.find(({ name }) => name === subject)
   if (subject.includes('/')) return drop(step, 'an annotation of its object enforces that rule')
   if (rule === undefined) return drop(step, 'there is no such rule')
-  if (reportsBecause(rule.match) !== '') return drop(step, 'the rule only reports')
+  if (reportOf(rule) !== '') return drop(step, 'the rule only reports')
   if (digest === null || digest !== digestOf(rule)) return drop(step, 'the rule is another by now')
   const order = { name: subject, digest, who, why, at: step.at.timestamp }
   change(step, { rules: [...otherRules(step, subject), order] })

@@ -19,7 +19,7 @@ import { unsureOfElsewhere } from '../judge/elsewhere.ts'
 import { NAMESPACES_COUNTED } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
-import { reportsBecause } from '../model/rule/report.ts'
+import { reportOf } from '../model/rule/report.ts'
 import type { Rule, RuleLimit } from '../model/rule/rule.ts'
 import { boundTo, digestOf, orderOf, rulesOfKind } from '../model/rule/rule.ts'
 import type { HeldNamespace, RuleOwner, RuleRun } from '../model/state.ts'
@@ -68,7 +68,7 @@ export function heldByRule(
     const because = `held until ${timeText(until)} (rule ${rule.name})`
     return { by: 'hold', because, until }
   }
-  const report = reportsBecause(rule.match)
+  const report = reportOf(rule)
   if (report !== '') return held(`rule ${rule.name} only reports (${report})`)
   const untrusted = untrustedPolicy(facts, rule)
   if (untrusted !== null) {

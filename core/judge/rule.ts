@@ -158,7 +158,7 @@ export function dueWith(facts: ClusterFacts, rule: Rule, object: ObjectMeta): Du
 function askedAt(facts: ClusterFacts, rule: Rule, object: ObjectMeta): number | null {
   if (rule.unused === null) return null
   const use = useOf(facts, rule, object)
-  return use === null ? null : notDueBefore(facts, rule, use)
+  return use === null ? null : notDueBefore(facts, rule, object, use)
 }
 
 /**

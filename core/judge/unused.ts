@@ -9,12 +9,14 @@
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import { isFresh, kindStatus } from '../graph/kind-status.ts'
-import { useWait } from '../graph/rule/use-index.ts'
+import { nameKind } from '../graph/rule/name-index.ts'
+import { usesOf, useWait } from '../graph/rule/use-index.ts'
 import { KIND_FRESH_MS, SILENCE_CLEARED_MS } from '../model/constant.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Rule } from '../model/rule/rule.ts'
 import type { ClusterState, Usage, UseKind, Using } from '../model/state.ts'
 import { timeText } from '../model/text.ts'
+import { isBinding, NAMED_BY_BINDINGS } from '../model/use/binding-use.ts'
 import {
   isAny,
   isSameKind,
@@ -25,6 +27,7 @@ import {
   type UseException,
   usersOf,
 } from '../model/use/use.ts'
+import { bindingStatus } from './dangling.ts'
 import { caughtUpAt } from './keep.ts'
 import { isLike } from './like.ts'
 
@@ -46,6 +49,7 @@ export function useOf(facts: ClusterFacts, { unused }: Rule, object: ObjectMeta)
 function statusOf(facts: ClusterFacts, rule: RuleUnused, object: ObjectMeta): UseStatus {
   const exempt = exemptBecause(rule, object)
   if (exempt !== '') return { type: 'exempt', because: exempt }
+  if (isBinding(object)) return bindingStatus(facts, object)
   const usages = placesOfUsed(object).flatMap((place): Known | [] => {
     const usage = facts.usage(place)
     return usage === undefined ? [] : { place, usage }
@@ -108,11 +112,17 @@ function followedSince(facts: ClusterFacts, rule: RuleUnused, object: GroupKind)
 export function notDueBefore(
   facts: ClusterFacts,
   { unused }: Rule,
+  object: GroupKind,
   { type }: UseStatus,
 ): number | null {
-  if (unused === null || type !== 'unread') return null
-  return (facts.state?.now ?? 0) + unused.forMs
+  if (unused === null) return null
+  const now = facts.state?.now ?? 0
+  // What a binding names does not know of it, so it is asked again.
+  if (isBinding(object) && type !== 'unused') return now + Math.min(unused.forMs, DAY_MS)
+  return type === 'unread' ? now + unused.forMs : null
 }
+
+const DAY_MS = 24 * 3_600_000
 
 /** Why no use can have been missed is not sure now; empty where it is. */
 export function unsureOfUse(facts: ClusterFacts, rule: Rule, object: GroupKind): string {
@@ -133,11 +143,17 @@ function doubtOf(facts: ClusterFacts, { name, unused }: Rule, object: GroupKind)
   }
   if (using === undefined || !isOfPolicy(facts, using)) return doubt('it has just changed', null)
   if (state.now < caughtUpAt(state)) return doubt('a watcher has just begun', null)
-  for (const user of usersOf([unused], object)) {
-    const because = doubtOfKind(facts, { state, using }, user)
+  const how = isBinding(object) ? 'may be named by it' : 'may use it'
+  for (const user of decidingKinds(unused, object)) {
+    const because = doubtOfKind(facts, { state, using, how }, user)
     if (because !== '') return doubt(`${nameOf(user)} ${because}`, user)
   }
   return null
+}
+
+/** That may use it; of a binding, what it may name. */
+function decidingKinds(rule: RuleUnused, object: GroupKind): readonly GroupKind[] {
+  return isBinding(object) ? NAMED_BY_BINDINGS : usersOf([rule], object)
 }
 
 function isOfPolicy({ policy }: ClusterFacts, { table }: Using): boolean {
@@ -147,27 +163,30 @@ function isOfPolicy({ policy }: ClusterFacts, { table }: Using): boolean {
 interface Following {
   readonly state: ClusterState
   readonly using: Using
+  /** What the kind is to the object. */
+  readonly how: string
 }
 
-function doubtOfKind(facts: ClusterFacts, { state, using }: Following, user: GroupKind): string {
+function doubtOfKind(facts: ClusterFacts, following: Following, user: GroupKind): string {
+  const { state, using, how } = following
   const known = facts.kind(user)
   switch (kindStatus(known, user, state).type) {
     case 'gone':
       // Not served: there are no such objects, or their uses are still known.
       return doubtOfSilence(facts.useKind(user), state)
     case 'unwatched':
-      return 'may use it and is not watched'
+      return `${how} and is not watched`
     case 'listing':
     case 'silent':
-      return 'may use it and is not in sync'
+      return `${how} and is not in sync`
     case 'live':
       if ((known?.syncedAt ?? -1n) <= using.lostAt) return 'is not listed since a record was lost'
-      if (!isFresh(state, user)) return NOT_FRESH
-      return doubtOfLive(facts.useKind(user), { state, using })
+      if (!isFresh(state, user)) return `${how}${NOT_FRESH}`
+      return doubtOfLive(facts.useKind(user), following)
   }
 }
 
-const NOT_FRESH = `may use it, and its watch has shown no life for ${KIND_FRESH_MS / 1_000} s`
+const NOT_FRESH = `, and its watch has shown no life for ${KIND_FRESH_MS / 1_000} s`
 
 function doubtOfLive(known: UseKind | undefined, { state, using }: Following): string {
   return known?.table === using.table ? doubtOfSilence(known, state) : 'is read anew'
@@ -184,7 +203,7 @@ function clearedAt({ silentAt }: UseKind): number {
 
 /** Log time until which a silence is a reason not to delete; 0 for none. */
 export function silenceClearedAt(facts: ClusterFacts, rule: Rule, object: GroupKind): number {
-  const users = rule.unused === null ? [] : usersOf([rule.unused], object)
+  const users = rule.unused === null ? [] : decidingKinds(rule.unused, object)
   return Math.max(0, ...users.map((user) => clearedAt(facts.useKind(user) ?? NEVER_SILENT)))
 }
 
@@ -200,5 +219,6 @@ export function waitsForUse(
   object: ObjectMeta,
 ): readonly GroupKind[] {
   const kind = doubtOf(facts, rule, object)?.kind ?? null
-  return [useWait(''), useWait(object.namespace), ...(kind === null ? [] : [kind])]
+  const named = isBinding(object) ? usesOf(facts.rules, object, true).map(nameKind) : []
+  return [useWait(''), useWait(object.namespace), ...named, ...(kind === null ? [] : [kind])]
 }

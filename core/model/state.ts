@@ -855,7 +855,7 @@ export interface Usage {
   readonly type: 'Usage'
   /** Those that are there, of the kinds that are followed. */
   readonly objects: readonly Uid[]
-  /** Log time since when one of them is known; 0 for none. */
+  /** Log time since when one of them is known; 0 for none, or since when none is (use-index.ts). */
   readonly thereAt: number
   readonly users: number
   /** Log time of the first use, and of the last one that ended; 0 for none. */

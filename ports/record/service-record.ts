@@ -236,6 +236,8 @@ export interface Archived extends Coordinates {
   readonly rule: string
   /** Its creation, in milliseconds; null: unknown. */
   readonly createdAt: number | null
+  /** Its annotation `kinfold.io/owner`; empty where that names no owner in another cluster. */
+  readonly ownerElsewhere: string
   /** When it was read, or its deletion observed, in milliseconds. */
   readonly at: number
   /**

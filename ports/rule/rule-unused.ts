@@ -13,7 +13,7 @@ import { POD_USES } from '../../core/model/use/pod-use.ts'
 import { isSameKind, nameOf, type RuleUnused, type Use } from '../../core/model/use/use.ts'
 import { USE_EXCEPTIONS } from '../../core/model/use/use-exception.ts'
 import { readUsePath } from '../../core/model/use/use-path.ts'
-import { USE_TABLE } from '../../core/model/use/use-table.ts'
+import { KNOWN_KINDS, USE_TABLE, usesAbout } from '../../core/model/use/use-table.ts'
 import { waitMs } from './rule-case.ts'
 import { kindIn } from './rule-kind.ts'
 import { type Mapping, mapping } from './rule-term.ts'
@@ -47,11 +47,7 @@ export function unusedOf(
   }
   const own = uses.flatMap((each, index) => rowsOf(each, `${from}.uses[${index}]`))
   const isAsked = (kind: GroupKind): boolean => kinds.some((each) => isSameKind(each, kind))
-  return {
-    forMs,
-    uses: [...USE_TABLE, ...own].filter(({ used }) => isAsked(used)),
-    except: USE_EXCEPTIONS.filter(isAsked),
-  }
+  return { forMs, uses: usesAbout(kinds, own), except: USE_EXCEPTIONS.filter(isAsked) }
 }
 
 /** Of a built-in rule the time can be another, and users can be added. */
@@ -64,9 +60,13 @@ export function narrowedUnused(own: unknown, value: unknown, from: string): unkn
 const USED: readonly GroupKind[] = [
   ...new Map(USE_TABLE.map(({ used }) => [nameOf(used), used])).values(),
 ]
-const KNOWN = USED.map(nameOf)
+const KNOWN = KNOWN_KINDS.map(nameOf)
 
 function isKnown(kind: GroupKind): boolean {
+  return KNOWN_KINDS.some((each) => isSameKind(each, kind))
+}
+
+function isUsed(kind: GroupKind): boolean {
   return USED.some((each) => isSameKind(each, kind))
 }
 
@@ -94,7 +94,7 @@ function ownRows({ used, paths }: Mapping, user: GroupKind, from: string): reado
     return USED.map((each) => ({ used: each, users, paths: [] }))
   }
   const kind = kindOf(used, `${from}.used`)
-  if (!isKnown(kind)) throw bad(`${from}.used: is none of ${KNOWN.join(', ')}`)
+  if (!isUsed(kind)) throw bad(`${from}.used: is none of ${USED.map(nameOf).join(', ')}`)
   const all = texts({ key: 'paths', value: paths, from: `${from}.paths` })
   if (all.length === 0 || all.length > MOST_PATHS) {
     throw bad(`${from}.paths: expected 1 to ${MOST_PATHS} paths such as spec.secretRef.name`)

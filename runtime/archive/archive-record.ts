@@ -10,7 +10,9 @@
  * services/watcher/publish/deletion-archive.ts), what is made of them (services/restore).
  */
 import { createHash } from 'node:crypto'
+import { OWNER_ELSEWHERE, ownerElsewhereText } from '../../ports/record/owner-elsewhere.ts'
 import type { Archived } from '../../ports/record/service-record.ts'
+import { isObject, parseObject } from '../exact-json.ts'
 import type { ArchiveKey } from './archive-key.ts'
 import type { ArchiveRoom } from './archive-room.ts'
 
@@ -26,7 +28,9 @@ export interface ArchiveSettings {
   readonly room?: ArchiveRoom | undefined
 }
 
-export type ArchivedAbout = Omit<
+export type ArchivedAbout = Omit<ArchivedHead, 'ownerElsewhere'>
+
+export type ArchivedHead = Omit<
   Archived,
   'type' | 'keyId' | 'nonce' | 'digest' | 'chunk' | 'last' | 'piece'
 >
@@ -40,7 +44,7 @@ const PIECE_BYTES = 512 * 1024
 export const MAX_OBJECT_BYTES: number = 16 * 1024 * 1024
 
 /** What the content is bound to. */
-type Head = ArchivedAbout & Pick<Archived, 'keyId'>
+type Head = ArchivedHead & Pick<Archived, 'keyId'>
 
 /**
  * To be appended in their order, all under the same key. A piece that is there twice is read once.
@@ -50,10 +54,12 @@ export function archivedPieces(
   content: Buffer,
   key: ArchiveKey | undefined,
 ): readonly Archived[] {
-  const sealed = key?.seal(content, headOf({ ...about, keyId: key.id }))
+  const ownerElsewhere = about.content === 'whole' ? ownerElsewhereIn(content) : ''
+  const sealed = key?.seal(content, headOf({ ...about, ownerElsewhere, keyId: key.id }))
   const bytes = sealed?.bytes ?? content
   const head = {
     ...about,
+    ownerElsewhere,
     type: 'Archived',
     keyId: key?.id ?? '',
     nonce: sealed?.nonce ?? new Uint8Array(),
@@ -106,9 +112,22 @@ function headOf(head: Head): string {
     command: head.command,
     rule: head.rule,
     createdAt: head.createdAt,
+    ownerElsewhere: head.ownerElsewhere,
     at: head.at,
     content: head.content,
     keyId: head.keyId,
   }
-  return JSON.stringify(['kinfold.dev/archived/v1', Object.entries(bound)])
+  // Heads from before there was the field are those of objects without such an owner.
+  const entries = Object.entries(bound).filter(([field, value]) => {
+    return field !== 'ownerElsewhere' || value !== ''
+  })
+  return JSON.stringify(['kinfold.dev/archived/v1', entries])
+}
+
+/** In the clear, so that what named an owner elsewhere is found without the key. */
+function ownerElsewhereIn(content: Buffer): string {
+  if (!content.includes(OWNER_ELSEWHERE)) return ''
+  const metadata = parseObject(content.toString())?.['metadata']
+  const annotations = isObject(metadata) ? metadata['annotations'] : undefined
+  return isObject(annotations) ? ownerElsewhereText(annotations) : ''
 }

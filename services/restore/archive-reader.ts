@@ -9,6 +9,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ClusterId, Uid } from '../../core/model/object.ts'
+import { ownerElsewhere } from '../../core/model/rule/elsewhere.ts'
 import type { NamedResource } from '../../ports/cluster.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
@@ -38,6 +39,8 @@ export interface ArchiveIndex {
   readonly objects: ReadonlyMap<Uid, ArchivedObject>
   /** Clusters that have something in the archive. */
   readonly clusters: ReadonlySet<ClusterId>
+  /** By cluster of owners: those with objects that name one there by `kinfold.io/owner`. */
+  readonly namers: ReadonlyMap<ClusterId, ReadonlySet<ClusterId>>
   /** Records that could not be read, or have not all of their pieces. */
   readonly incomplete: number
   readonly untrusted: Untrusted
@@ -62,6 +65,7 @@ export async function indexArchive(
 ): Promise<ArchiveIndex> {
   const records = new TrustedRecords<ArchivedObject>(trust)
   const clusters = new Set<ClusterId>()
+  const namers = new Map<ClusterId, Set<ClusterId>>()
   const gaps = new Map<string, ArchiveGap>()
   let incomplete = 0
   for (let partition = 0; partition < log.partitions('archive'); partition++) {
@@ -72,6 +76,7 @@ export async function indexArchive(
         continue
       }
       clusters.add(record.cluster)
+      if (record.type === 'Archived') noteNamer(namers, record)
       if (record.cluster !== cluster) continue
       if (record.type === 'ArchiveGap') {
         gaps.set(record.namespace, joined(gaps.get(record.namespace), record))
@@ -86,7 +91,18 @@ export async function indexArchive(
       .filter(({ isWhole }) => !isWhole)
       .toArray().length
   }
-  return { ...records.counted(), clusters, incomplete, gaps }
+  return { ...records.counted(), clusters, namers, incomplete, gaps }
+}
+
+function noteNamer(
+  namers: Map<ClusterId, Set<ClusterId>>,
+  { cluster, ownerElsewhere: text }: Archived,
+): void {
+  const owner = text === '' ? null : ownerElsewhere(text)
+  if (owner === null || owner.cluster === cluster) return
+  const known = namers.get(owner.cluster)
+  if (known === undefined) namers.set(owner.cluster, new Set([cluster]))
+  else known.add(cluster)
 }
 
 function joined(known: ArchiveGap | undefined, gap: ArchiveGap): ArchiveGap {

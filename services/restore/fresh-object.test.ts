@@ -7,7 +7,7 @@ import { freshObject } from './fresh-object.ts'
 const MARK = { key: 'example.com/restored', value: 'ConfigMap/a' }
 
 function fresh(body: object): JsonObject {
-  return freshObject(body as JsonObject, [], MARK)
+  return freshObject(body as JsonObject, [], [MARK])
 }
 
 test('leaves out what a server gives, and says what it was', () => {
@@ -38,7 +38,7 @@ test('names owners as they are told, absent flags absent', () => {
     { ...one, controller: true, blockOwnerDeletion: false },
     { ...one, controller: null, blockOwnerDeletion: null },
   ]
-  const { metadata } = freshObject({ metadata: { name: 'a' } }, references, MARK)
+  const { metadata } = freshObject({ metadata: { name: 'a' } }, references, [MARK])
   deepEqual((metadata as JsonObject)['ownerReferences'], [references[0], one])
 })
 
@@ -87,6 +87,6 @@ test('keeps numbers as they are spelled', () => {
   const text =
     '{"kind":"Thing","metadata":{"name":"a"},"spec":{"n":9007199254740993,"f":1.50,"i":7}}'
   const object = parseObject(text) ?? {}
-  const { spec } = freshObject(object, [], MARK)
+  const { spec } = freshObject(object, [], [MARK])
   equal(JSON.stringify(spec), '{"n":9007199254740993,"f":1.50,"i":7}')
 })

@@ -5,9 +5,10 @@
  * version, an address, a place on a node. All that a person wrote stays. The status stays too: a
  * server drops it by itself wherever it is not a person's to write.
  *
- * Not here: which owners it names (restore-plan.ts), what the mark says (restored-mark.ts).
+ * Not here: which owners it names (restore-plan.ts), what its mark says
+ * (restored-mark.ts).
  */
-import type { OwnerReference, Pair } from '../../core/model/object.ts'
+import type { OwnerReference } from '../../core/model/object.ts'
 import { isObject, type JsonObject } from '../../runtime/exact-json.ts'
 
 /** Of the metadata: given by the server, or said of the delete. */
@@ -38,14 +39,22 @@ const JOB_LABELS = [
   'batch.kubernetes.io/job-name',
 ]
 
+/** Null: it is left out. */
+export interface Annotation {
+  readonly key: string
+  readonly value: string | null
+}
+
 export function freshObject(
   body: JsonObject,
   references: readonly OwnerReference[],
-  mark: Pair,
+  marks: readonly Annotation[],
 ): JsonObject {
   const metadata = child(body, 'metadata')
-  const written = without(child(metadata, 'annotations'), BOUND)
-  const annotations = { ...written, [mark.key]: mark.value }
+  const replaced = marks.map(({ key }) => key)
+  const written = without(child(metadata, 'annotations'), [...BOUND, ...replaced])
+  const set = marks.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))
+  const annotations = { ...written, ...Object.fromEntries(set) }
   const owners = references.length === 0 ? {} : { ownerReferences: references.map(storedEntry) }
   const finalizers = finalizersOf(metadata)
   const spec = body['spec']

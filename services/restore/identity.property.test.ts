@@ -58,7 +58,14 @@ function objectsOf(told: Told): ArchivedObject[] {
     return {
       ...{ type: 'Archived', cluster: 'c', ...placed[n]!, version: 'v1', resource: 'x' },
       ...{ resourceVersion: '7', ownerReferences, command: '', createdAt: 0, at: n + 1 },
-      ...{ rule: '', content: 'whole', keyId: '', nonce: new Uint8Array(), digest: '' },
+      ...{
+        rule: '',
+        ownerElsewhere: '',
+        content: 'whole',
+        keyId: '',
+        nonce: new Uint8Array(),
+        digest: '',
+      },
       ...{ partition: 0, offset: BigInt(n) },
     }
   })

@@ -7,8 +7,9 @@ import { test } from 'node:test'
 import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
-import type { ArchivedObject } from './archive-reader.ts'
+import { type ArchivedObject, placeOf } from './archive-reader.ts'
 import { GUARDS, type Guard } from './guarded-kind.ts'
+import type { OwnerStatus } from './owner-status.ts'
 import { planRestore, type Wishes } from './restore-plan.ts'
 import { isUnmanaged, type LackingReference, type Step } from './restore-step.ts'
 import { markOf } from './restored-mark.ts'
@@ -41,6 +42,7 @@ function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObj
     ...{ namespace: 'default', name, version: 'v1', resource: 'configmaps' },
     ...{ resourceVersion: '7', ownerReferences, command: '0-1-0', createdAt: 0, at: 1 },
     rule: '',
+    ownerElsewhere: '',
     content: 'whole',
     ...{ keyId: '', nonce: new Uint8Array(), digest: '', partition: 0, offset: 0n },
     ...more,
@@ -575,3 +577,34 @@ test('kinds beside those that hand out rights are restored as any other', () => 
     deepEqual(planned.map(show), ['create it'], kind)
   }
 })
+
+const PLACE = placeOf(archived('far'))
+
+/** What is known of the owner in another cluster, what becomes of lost owners, and the plan. */
+const elsewhere: readonly (readonly [string, OwnerStatus | undefined, Wishes['lost'], string])[] = [
+  ['is created by the same plan', { type: 'Created', place: PLACE }, 'refuse', 'made u-far in n'],
+  ['is there', { type: 'Same', uid: 'u-far', place: PLACE }, 'refuse', 'same u-far in n'],
+  ['was restored before', { type: 'Same', uid: 'u-2', place: PLACE }, 'refuse', 'other u-2 in n'],
+  ['was replaced', { type: 'Other', uid: 'u-2', place: PLACE }, 'refuse', 'refused: other'],
+  ['was replaced', { type: 'Other', uid: 'u-2', place: PLACE }, 'relink', 'other u-2 in n'],
+  ['does not exist', { type: 'Lost', how: 'absent' }, 'refuse', 'refused: absent'],
+  ['does not exist', { type: 'Lost', how: 'absent' }, 'relink', 'refused: absent'],
+  ['does not exist', { type: 'Lost', how: 'absent' }, 'drop', 'dropped  in n'],
+  ['could not be looked up', { type: 'Unknown', reason: 'silence' }, 'drop', 'refused: undefined'],
+  ['is in a cluster to which no context leads', undefined, 'drop', 'unseen u-far in north'],
+]
+
+for (const [name, status, lost, expected] of elsewhere) {
+  test(`an owner in another cluster that ${name} is as an owner here, with ${lost}`, () => {
+    const object = archived('a', { ownerElsewhere: 'north//ConfigMap/hub/far/u-far' })
+    const survey = { at: () => ABSENT, owner: () => ABSENT }
+    const wishes = { lost, controlled: false, included: new Set<Guard>() }
+    const found = status && { status, cluster: 'n' }
+    const [step] = planRestore([object], survey, wishes, () => found)
+    ok(step !== undefined)
+    if (step.type === 'refuse') return equal(`refused: ${step.lost?.now}`, expected)
+    ok(step.type === 'create' && step.elsewhere !== null)
+    const { becomes, uid, cluster } = step.elsewhere
+    equal(`${becomes} ${uid} in ${cluster}`, expected)
+  })
+}

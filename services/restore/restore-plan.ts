@@ -12,11 +12,18 @@
  * Not here: reading the cluster (survey.ts), what owners are by now (owner-status.ts), carrying it
  * out (restore-run.ts).
  */
-import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
+import {
+  type ClusterId,
+  groupOf,
+  type ObjectMeta,
+  type OwnerReference,
+  type Uid,
+} from '../../core/model/object.ts'
+import { type OwnerElsewhereName, ownerElsewhere } from '../../core/model/rule/elsewhere.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import { type Guard, guardOf, guardText } from './guarded-kind.ts'
 import { ownersFirst } from './owner-order.ts'
-import { type Owner, ownersOf } from './owner-status.ts'
+import { type Owner, type OwnerStatus, ownersOf } from './owner-status.ts'
 import type {
   LackingReference,
   LinkedReference,
@@ -41,12 +48,14 @@ export function planRestore(
   chosen: readonly ArchivedObject[],
   survey: Survey,
   wishes: Wishes,
+  elsewhere: OwnersElsewhere = () => undefined,
 ): readonly Step[] {
   const { ordered, cyclic } = ownersFirst(chosen)
   const steps = new Map<Uid, Step>()
   for (const object of ordered) {
     const owners = ownersOf(object, steps, survey)
-    steps.set(object.uid, stepOf(object, owners, survey.at(object), wishes))
+    const step = stepOf(object, owners, survey.at(object), wishes)
+    steps.set(object.uid, withElsewhere(step, elsewhere, wishes))
   }
   for (const object of cyclic) {
     const reason = 'it is in or below an ownership cycle, so no owner can be created first'
@@ -82,7 +91,41 @@ function stepOf(
     if ('becomes' in planned) references.push(planned)
     else return refused(object, planned.reason, planned.lost)
   }
-  return { type: 'create', object, references }
+  return { type: 'create', object, references, elsewhere: null }
+}
+
+/** What is known of an owner in another cluster; undefined: no context leads there. */
+export type OwnersElsewhere = (owner: OwnerElsewhereName) => OwnerElsewhere | undefined
+
+export interface OwnerElsewhere {
+  readonly status: OwnerStatus
+  /** To which the context leads. */
+  readonly cluster: ClusterId
+}
+
+/** The owner in another cluster becomes what an owner here would. */
+function withElsewhere(step: Step, elsewhere: OwnersElsewhere, { lost }: Wishes): Step {
+  const owner = step.type === 'create' ? ownerElsewhere(step.object.ownerElsewhere) : null
+  if (step.type !== 'create' || owner === null) return step
+  const found = elsewhere(owner)
+  if (found === undefined) {
+    const { uid, cluster } = owner
+    return { ...step, elsewhere: { owner, becomes: 'unseen', uid, cluster } }
+  }
+  const { status, cluster } = found
+  const planned = plannedOf({ reference: referenceOf(owner), status }, lost)
+  if ('reason' in planned) {
+    const reason = `in cluster ${cluster} ${planned.reason}`
+    return refused(step.object, reason, planned.lost)
+  }
+  const { becomes, uid } = planned
+  return { ...step, elsewhere: { owner, becomes, uid, cluster } }
+}
+
+/** As if it were an owner in its own cluster; no version is known of it. */
+export function referenceOf({ group, kind, name, uid }: OwnerElsewhereName): OwnerReference {
+  const apiVersion = group === '' ? 'v1' : `${group}/v1`
+  return { apiVersion, kind, name, uid, controller: null, blockOwnerDeletion: null }
 }
 
 function refused(object: ArchivedObject, reason: string, lost?: LostOwner): Refuse {

@@ -10,12 +10,17 @@
  * (owner-link.ts).
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
+import {
+  OWNER_ANNOTATION,
+  type OwnerElsewhereName,
+  ownerElsewhereWith,
+} from '../../core/model/rule/elsewhere.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { JsonObject } from '../../runtime/exact-json.ts'
 import { type ArchivedObject, placeOf } from './archive-reader.ts'
-import { freshObject } from './fresh-object.ts'
+import { type Annotation, freshObject } from './fresh-object.ts'
 import { linkOwners, type NewOwner } from './owner-link.ts'
-import type { Create, Link, PlannedReference, Step } from './restore-step.ts'
+import type { Create, Link, PlannedElsewhere, PlannedReference, Step } from './restore-step.ts'
 import { isRestored, markOf } from './restored-mark.ts'
 import { look } from './survey.ts'
 
@@ -23,6 +28,8 @@ export interface RestoreParts {
   readonly restorer: Restorer
   /** Of these objects, by uid, as far as the archive has them. */
   readonly bodies: (of: readonly ArchivedObject[]) => Promise<ReadonlyMap<Uid, JsonObject>>
+  /** Of an owner in another cluster that is created before: the uid that it has by now. */
+  readonly madeElsewhere?: (owner: OwnerElsewhereName) => Uid | undefined
   /** The server checks all, and keeps nothing. */
   readonly dryRun: boolean
 }
@@ -97,14 +104,30 @@ async function link(
   return done(await linkOwners(step, owners, restorer, dryRun, signal))
 }
 
+/** The annotation as it is to be, or that there is none; undefined: its owner was not restored. */
+function elsewhereNow(
+  { owner, becomes, uid, cluster }: PlannedElsewhere,
+  made: RestoreParts['madeElsewhere'],
+): readonly Annotation[] | undefined {
+  if (becomes === 'unseen') return []
+  if (becomes === 'dropped') return [{ key: OWNER_ANNOTATION, value: null }]
+  const now = becomes === 'made' ? made?.(owner) : uid
+  if (now === undefined) return undefined
+  return [{ key: OWNER_ANNOTATION, value: ownerElsewhereWith({ ...owner, cluster, uid: now }) }]
+}
+
+function marksOf(object: ArchivedObject, named: readonly Annotation[]): readonly Annotation[] {
+  return [...named, markOf(object)]
+}
+
 async function create(
   step: Create,
   uids: Uids,
   body: JsonObject | undefined,
-  { restorer, dryRun }: RestoreParts,
+  { restorer, dryRun, madeElsewhere }: RestoreParts,
   signal: AbortSignal,
 ): Promise<Restored> {
-  const { object } = step
+  const { object, elsewhere } = step
   const failed = (reason: string): Restored => {
     return { step: 'create', object, uid: undefined, reason }
   }
@@ -116,9 +139,14 @@ async function create(
     if (reference === undefined) return failed(lacking(planned))
     references.push(reference)
   }
+  const named = elsewhere && elsewhereNow(elsewhere, madeElsewhere)
+  if (elsewhere !== null && named === undefined) {
+    const { kind, name, cluster } = elsewhere.owner
+    return failed(`its owner ${kind}/${name} in cluster ${cluster} was not restored`)
+  }
   if (body === undefined) return failed('its body is not in the archive any more')
   const place = placeOf(object)
-  const text = JSON.stringify(freshObject(body, references, markOf(object)))
+  const text = JSON.stringify(freshObject(body, references, marksOf(object, named ?? [])))
   const answer = await restorer.create(place, text, dryRun, signal)
   switch (answer.type) {
     case 'Created':

@@ -7,7 +7,8 @@
  *
  * Not here: which step an object gets (restore-plan.ts), carrying it out (restore-run.ts).
  */
-import type { OwnerReference, Uid } from '../../core/model/object.ts'
+import type { ClusterId, OwnerReference, Uid } from '../../core/model/object.ts'
+import type { OwnerElsewhereName } from '../../core/model/rule/elsewhere.ts'
 import type { NamedResource } from '../../ports/cluster.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import type { Guard } from './guarded-kind.ts'
@@ -26,6 +27,16 @@ export interface PlannedReference {
   readonly becomes: 'same' | 'other' | 'made' | 'dropped'
   /** Of the owner that exists; of one that is created, the uid that it had. */
   readonly uid: Uid
+}
+
+/** The annotation `kinfold.io/owner`, by which it names an owner in another cluster. */
+export interface PlannedElsewhere {
+  readonly owner: OwnerElsewhereName
+  /** As an owner reference; `unseen`: no context leads to that cluster, so it stays as it is. */
+  readonly becomes: PlannedReference['becomes'] | 'unseen'
+  readonly uid: Uid
+  /** Where it is by now: another one than it was in, if it is restored into that. */
+  readonly cluster: ClusterId
 }
 
 /** One that is added to an object that exists. */
@@ -56,6 +67,8 @@ export type Step =
       readonly type: 'create'
       readonly object: ArchivedObject
       readonly references: readonly PlannedReference[]
+      /** Null: it names none. */
+      readonly elsewhere: PlannedElsewhere | null
     }
   /** An earlier restore created it without these references: it gets them. */
   | {

@@ -13,7 +13,16 @@ function archived(
   const object: ArchivedObject = {
     ...{ type: 'Archived', cluster: 'c', uid, group: '', kind: 'ConfigMap', namespace: 'default' },
     ...{ name: 'a', version: 'v1', resource: 'configmaps', resourceVersion: '7' },
-    ...{ ownerReferences: [], command: '', createdAt, at, rule: '', content: 'whole', keyId: '' },
+    ...{
+      ownerReferences: [],
+      command: '',
+      createdAt,
+      at,
+      rule: '',
+      ownerElsewhere: '',
+      content: 'whole',
+      keyId: '',
+    },
     ...{ nonce: new Uint8Array(), digest: '', partition: 0, offset: 0n },
   }
   return [uid, object]

@@ -110,6 +110,7 @@ const CHANGES: { readonly [Field in keyof Archived]?: Archived[Field] } = {
   ownerReferences: [{ ...OWNER, uid: 'u-other' }],
   command: '',
   rule: 'previews',
+  ownerElsewhere: 'north//ConfigMap/hub/region/u-2',
   createdAt: null,
   at: 3_000,
   content: 'metadata',

@@ -14,7 +14,7 @@
 import type { Uid } from '../../core/model/object.ts'
 import type { Archived } from '../../ports/record/service-record.ts'
 import type { ArchiveKey } from '../../runtime/archive/archive-key.ts'
-import { type ArchivedAbout, openedPieces } from '../../runtime/archive/archive-record.ts'
+import { type ArchivedHead, openedPieces } from '../../runtime/archive/archive-record.ts'
 
 /** By their ids. */
 export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>
@@ -39,7 +39,7 @@ export interface Untrusted {
 }
 
 /** As a record's head has it. */
-type Head = ArchivedAbout & Pick<Archived, 'keyId' | 'nonce'>
+type Head = ArchivedHead & Pick<Archived, 'keyId' | 'nonce'>
 
 export class TrustedRecords<Kept extends Head> {
   readonly #trust: Trust

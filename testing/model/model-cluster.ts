@@ -30,10 +30,11 @@ import { KINDS, kindNotation, shortKind } from './notation.ts'
 export const CLUSTER = 'c'
 
 /**
- * The kinds that the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is
- * served and not watched.
+ * The kinds that the cluster serves: those of `UNSERVED` never, `deploy` is served and not watched.
  */
-export const UNSERVED: readonly string[] = ['widget', 'pvc', 'secret']
+export const UNSERVED: readonly string[] = [
+  ...['widget', 'pvc', 'secret', 'sa', 'role', 'clusterrole', 'binding', 'user'],
+]
 export const UNMONITORED: readonly string[] = ['deploy']
 export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
   (short) => !UNSERVED.includes(short) && !UNMONITORED.includes(short),

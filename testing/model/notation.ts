@@ -23,6 +23,8 @@ export interface KindNotation {
   readonly scope: Scope
 }
 
+const RBAC = 'rbac.authorization.k8s.io'
+
 export const KINDS: Readonly<Record<string, KindNotation>> = {
   pod: core('Pod', 'pods'),
   cm: core('ConfigMap', 'configmaps'),
@@ -32,6 +34,11 @@ export const KINDS: Readonly<Record<string, KindNotation>> = {
   deploy: namespaced('apps', 'Deployment', 'deployments'),
   job: namespaced('batch', 'Job', 'jobs'),
   widget: namespaced('example.com', 'Widget', 'widgets'),
+  sa: core('ServiceAccount', 'serviceaccounts'),
+  role: namespaced(RBAC, 'Role', 'roles'),
+  clusterrole: { ...namespaced(RBAC, 'ClusterRole', 'clusterroles'), scope: 'Cluster' },
+  binding: namespaced(RBAC, 'RoleBinding', 'rolebindings'),
+  user: namespaced(RBAC, 'User', 'users'),
   namespace: {
     group: '',
     version: 'v1',

@@ -34,7 +34,7 @@ import type {
 import { ruleDigest } from '../../core/model/rule/rule.ts'
 import { isSameKind, type RuleUnused } from '../../core/model/use/use.ts'
 import { USE_EXCEPTIONS } from '../../core/model/use/use-exception.ts'
-import { USE_TABLE } from '../../core/model/use/use-table.ts'
+import { usesAbout } from '../../core/model/use/use-table.ts'
 import { kindNotation, NONE_READ } from './notation.ts'
 
 export function ruleIn(text: string): Rule {
@@ -152,7 +152,7 @@ function besideIn(
 function unusedFor(seconds: string | undefined, kinds: readonly GroupKind[]): RuleUnused | null {
   if (seconds === undefined) return null
   const isAsked = (kind: GroupKind): boolean => kinds.some((each) => isSameKind(each, kind))
-  const uses = USE_TABLE.filter(({ used }) => isAsked(used))
+  const uses = usesAbout(kinds)
   return { forMs: Number(seconds) * 1_000, uses, except: USE_EXCEPTIONS.filter(isAsked) }
 }
 

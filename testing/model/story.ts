@@ -708,7 +708,16 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /** Kinds that a story has served when it needs them. */
-const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret', 'cleanup', 'clustercleanup']
+const LATER = [
+  ...['sa', 'role', 'clusterrole', 'binding', 'user'],
+  'widget',
+  'namespace',
+  'crd',
+  'pvc',
+  'secret',
+  'cleanup',
+  'clustercleanup',
+]
 
 /**
  * Steps with one event of one watch each, so that the watches of several kinds may overtake each

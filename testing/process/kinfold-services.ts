@@ -140,7 +140,7 @@ export class ServiceProcess {
   }
 
   /** Rejects at once, with the end of its log, if the process has ended by itself. */
-  async ready(): Promise<void> {
+  async ready(withinMs = READY_WITHIN_MS): Promise<void> {
     await eventually(
       `${this.name} is ready`,
       async () => {
@@ -148,7 +148,7 @@ export class ServiceProcess {
         const response = await this.ask('/readyz')
         return response.ok ? true : await response.text()
       },
-      { withinMs: READY_WITHIN_MS },
+      { withinMs },
     )
   }
 

@@ -15,6 +15,7 @@ import type { Node } from '../../model/node.ts'
 import type { Coordinates, GroupKind, ObjectMeta } from '../../model/object.ts'
 import { type Rule, readsWithin, unusedIn } from '../../model/rule/rule.ts'
 import type { Usage } from '../../model/state.ts'
+import { CLUSTER_ROLE, mayBeAbsent } from '../../model/use/binding-use.ts'
 import {
   ANY,
   isAny,
@@ -134,11 +135,25 @@ function setThere(step: Step, object: ObjectMeta, isThere: boolean): void {
     const others = former?.objects.filter((each) => each !== uid) ?? []
     const objects = isThere ? [...others, uid] : others
     // One that comes while its predecessor is still known has been there for no time.
-    const known = others.length === 0 ? 0 : (former?.thereAt ?? 0)
+    const known = others.length === 0 ? leftAt(step, place) : (former?.thereAt ?? 0)
     const thereAt = isThere ? timeOf(step) : known
     const usage = { ...(former ?? UNUSED), objects, thereAt }
     graph.setUsage(place, isNeeded(usage, place) ? usage : null)
+    const isOther = (former?.objects.length ?? 0) === 0 || objects.length === 0
+    if (isOther && usage.users > 0 && isAskedByName(step, place))
+      judgeWaiters(step, nameKind(place))
   }
+}
+
+/** Where bindings ask, it is remembered since when no object has the name. */
+function leftAt(step: Step, place: UsedPlace): number {
+  return isAskedByName(step, place) ? timeOf(step) : 0
+}
+
+/** A rule about bindings asks whether one is there. No other rule follows ClusterRoles. */
+function isAskedByName({ graph }: Step, place: UsedPlace): boolean {
+  if (!mayBeAbsent(place)) return false
+  return graph.using?.used.some((each) => isSameKind(each, CLUSTER_ROLE)) === true
 }
 
 const UNUSED: Usage = {

@@ -51,6 +51,12 @@ export function ownerElsewhere(text: string): OwnerElsewhereName | null {
   return { cluster, group, kind, namespace, name, uid }
 }
 
+/** The text that names it. */
+export function ownerElsewhereWith(owner: OwnerElsewhereName): string {
+  const { cluster, group, kind, namespace, name, uid } = owner
+  return [cluster, group, kind, namespace, name, uid].join('/')
+}
+
 /** Null where it names none. */
 export function ownerNamedBy(annotations: readonly Annotation[]): OwnerElsewhereName | null {
   const named = annotations.find(({ key }) => key === OWNER_ANNOTATION)

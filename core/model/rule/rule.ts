@@ -14,7 +14,7 @@ import { hash64 } from '../hash.ts'
 import { type RuleUnused, type UseRead, useReadsOf, usersOf } from '../use/use.ts'
 import { OWNER_ANNOTATION, type RuleElsewhere } from './elsewhere.ts'
 import type { GroupKind, PropagationPolicy } from './group-kind.ts'
-import { reportsBecause } from './report.ts'
+import { reportOf } from './report.ts'
 
 export interface Rule {
   /**
@@ -224,7 +224,7 @@ export function isEnforced(rule: Rule, enforced: readonly EnforcedRule[]): boole
 
 /** Undefined where none does, and of a rule that only reports. */
 export function orderOf(rule: Rule, enforced: readonly EnforcedRule[]): EnforcedRule | undefined {
-  if (enforced.length === 0 || reportsBecause(rule.match) !== '') return undefined
+  if (enforced.length === 0 || reportOf(rule) !== '') return undefined
   const order = enforced.find(({ name }) => name === rule.name)
   return order?.digest === digestOf(rule) ? order : undefined
 }

@@ -5,6 +5,7 @@
  * What must stay true: what is not in here, and is named by nothing, is called unused.
  */
 import type { GroupKind } from '../rule/group-kind.ts'
+import { BINDINGS } from './binding-use.ts'
 import type { UseException } from './use.ts'
 import { ACCOUNT, CONFIG_MAP, SECRET } from './use-row.ts'
 
@@ -48,6 +49,14 @@ export const USE_EXCEPTIONS: readonly UseException[] = [
   except(CONFIG_MAP, ['*', 'sh.helm.release.v1.*'], 'Helm keeps a release in it'),
   except(SECRET, ['*', '*', 'kubernetes.io/service-account.name'], 'it is the token of an account'),
   except(SECRET, ['kube-system', 'bootstrap-token-*'], 'nodes join with it'),
+  ...BINDINGS.flatMap((kind) =>
+    ['system:*', 'kubeadm:*'].map((name) =>
+      except(kind, ['*', name], 'the control plane makes it'),
+    ),
+  ),
+  ...BINDINGS.map((kind) => {
+    return except(kind, ['*', '*', 'kubernetes.io/bootstrapping'], 'the API server makes it again')
+  }),
   except(SECRET, ['*', '*', 'cert-manager.io/certificate-name'], 'cert-manager renews it'),
   except(SECRET, ['*', '*', 'cert-manager.io/allow-direct-injection'], BY_API),
   except(SECRET, ['*', '*', 'cert-manager.io/next-private-key'], BY_API),

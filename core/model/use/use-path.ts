@@ -5,8 +5,8 @@
  * - `[]`: each element. `[KEY=VALUE]`: each element, or the mapping itself, with that value.
  * - `**`: each mapping at any depth.
  * - `@KEY` at the end: beside the name, the namespace. `@/`: the text is NAMESPACE/NAME, or a name.
- *   `@*`: in whatever namespace. `@PREFIX:`: the text is PREFIX:NAMESPACE:NAME, and any other names
- *   nothing.
+ *   `@-`: in none. `@*`: in whatever namespace. `@PREFIX:`: the text is PREFIX:NAMESPACE:NAME, and
+ *   any other names nothing.
  * - `=NAME`: where there is none, that name.
  * - `>FORM`: the name is that text, `{}` being what was read and `{name}` the user's own name.
  * - `$`: a text with a `$` is a template, by which any name may be made.
@@ -31,7 +31,7 @@ export type UseStep =
 
 /** `own`: it is that of the user. */
 export type NamespaceAt =
-  | { readonly type: 'own' | 'slash' | 'any' }
+  | { readonly type: 'own' | 'slash' | 'any' | 'none' }
   | { readonly type: 'beside'; readonly key: string }
   | { readonly type: 'prefix'; readonly prefix: string }
 
@@ -74,5 +74,6 @@ function namespaceAt(text: string): NamespaceAt {
   if (text === '') return { type: 'own' }
   if (text === '/') return { type: 'slash' }
   if (text === '*') return { type: 'any' }
+  if (text === '-') return { type: 'none' }
   return text.endsWith(':') ? { type: 'prefix', prefix: text } : { type: 'beside', key: text }
 }

@@ -8,16 +8,15 @@
  * that select objects, as aggregated ClusterRoles have them; groups of ServiceAccounts, which name
  * none of them.
  */
+
+import type { GroupKind } from '../rule/group-kind.ts'
 import { ADD_ON_USES } from './add-on-use.ts'
+import { BINDING_NAMES, BINDING_USES, BINDINGS, isBinding } from './binding-use.ts'
 import { POD_SPECS, POD_USES } from './pod-use.ts'
 import { ROUTE_USES } from './route-use.ts'
-import type { Use } from './use.ts'
+import { isSameKind, nameOf, type Use } from './use.ts'
 import { ACCOUNT, CLAIM, CONFIG_MAP, of, ROLE, SECRET } from './use-row.ts'
 import { VOLUME_USES } from './volume-use.ts'
-
-const BINDINGS = ['RoleBinding', 'ClusterRoleBinding'].map((kind) => {
-  return of('rbac.authorization.k8s.io', kind)
-})
 
 export const USE_TABLE: readonly Use[] = [
   ...POD_USES.map((use) => ({ ...use, users: POD_SPECS })),
@@ -32,16 +31,7 @@ export const USE_TABLE: readonly Use[] = [
     users: [of('', 'Secret')],
     paths: ['metadata.annotations["kubernetes.io/service-account.name"]'],
   },
-  {
-    used: ACCOUNT,
-    users: BINDINGS,
-    paths: [
-      'subjects[kind=ServiceAccount].name@namespace',
-      // By the name as which it calls the API.
-      'subjects[kind=User].name@system:serviceaccount:',
-    ],
-  },
-  { used: ROLE, users: BINDINGS.slice(0, 1), paths: ['roleRef[kind=Role].name'] },
+  ...BINDING_USES,
   {
     used: ACCOUNT,
     users: [of('flowcontrol.apiserver.k8s.io', 'FlowSchema', 'spec.rules[].subjects[]')],
@@ -69,3 +59,20 @@ export const USE_TABLE: readonly Use[] = [
   ...ROUTE_USES,
   ...ADD_ON_USES,
 ]
+
+/** Kinds that a rule may ask about. */
+export const KNOWN_KINDS: readonly GroupKind[] = [
+  ...new Map(
+    [...USE_TABLE.map(({ used }) => used), ...BINDINGS].map(({ group, kind }) => {
+      return [nameOf({ group, kind }), { group, kind }] as const
+    }),
+  ).values(),
+]
+
+/** The rows of a rule about these kinds: what uses them, and what bindings among them name. */
+export function usesAbout(kinds: readonly GroupKind[], own: readonly Use[] = []): readonly Use[] {
+  const isAsked = ({ used }: Use): boolean => kinds.some((each) => isSameKind(each, used))
+  const rows = [...USE_TABLE, ...own].filter(isAsked)
+  if (!kinds.some(isBinding)) return rows
+  return [...rows, ...BINDING_NAMES.filter((each) => !rows.includes(each))]
+}

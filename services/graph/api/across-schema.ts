@@ -87,3 +87,24 @@ export const ACROSS_PART = part('AcrossPart', 'What one mark names as managed in
   ),
 })
 export type AcrossPartDocument = TypeOf<typeof ACROSS_PART>
+
+const GONE_OBJECT = record({ ...NAMED, goneAt: TIME_OR_NULL })
+export type GoneObjectDocument = TypeOf<typeof GONE_OBJECT>
+
+export const ACROSS_GONE = part(
+  'AcrossGone',
+  'What named the owner by `kinfold.io/owner` in one cluster, and is gone since the owner was deleted.',
+  {
+    cluster: CLUSTER,
+    by: say('The cluster of the owner.', CLUSTER),
+    rule: say(
+      'That had it deleted, since its owner was; null: it is gone otherwise.',
+      orNull(TEXT),
+    ),
+    because: say('One sentence.', TEXT),
+    gone: COUNT,
+    dependents: say('Objects that those owned, and so on, and that are gone, too.', COUNT),
+    left: say('Of these, objects that are there still.', COUNT),
+    objects: say('Fewer than `gone` where the answer lists no more.', listOf(GONE_OBJECT)),
+  },
+)

@@ -6,7 +6,7 @@
  *
  * Not here: what they have in common (part-schema.ts), routes and their parameters (route.ts).
  */
-import { ACROSS_MANAGER, ACROSS_PART, MARKED_BY } from './across-schema.ts'
+import { ACROSS_GONE, ACROSS_MANAGER, ACROSS_PART, MARKED_BY } from './across-schema.ts'
 import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
   ADMISSION,
@@ -227,6 +227,7 @@ export const ACROSS = document(
     kept: say('Of those, objects that their tool keeps, by another mark.', COUNT),
     dependents: say('Objects that those own that are not kept, and so on.', COUNT),
     parts: listOf(ACROSS_PART),
+    gone: say('By cluster and rule; empty unless `goneSince` asks for it.', listOf(ACROSS_GONE)),
   },
 )
 export type Across = TypeOf<typeof ACROSS>

@@ -151,6 +151,11 @@ const TABLE = [
         'Of the manager, where it is known: of what `kinfold.io/owner` names, that one alone is meant. Marks of tools name no uid.',
         TEXT,
       ),
+      parameter(
+        'goneSince',
+        'Also what named it by `kinfold.io/owner` and is gone: the time when its deletion began, such as `since` of `/v1/cascade`. Takes `uid` and `cluster`.',
+        TEXT,
+      ),
       limitParameter('Objects that are listed, 500 without it, at most 10,000.', 0),
       AT,
     ],

@@ -7,7 +7,7 @@
  * Not here: suspending, which is never refused; what an enforced rule deletes (core/judge/rule.ts).
  */
 import { policyOf } from '../../../core/graph/graph.ts'
-import { reportsBecause } from '../../../core/model/rule/report.ts'
+import { reportOf } from '../../../core/model/rule/report.ts'
 import type { Rule } from '../../../core/model/rule/rule.ts'
 import { digestOf } from '../../../core/model/rule/rule.ts'
 import { shellWord } from '../../../core/model/text.ts'
@@ -36,7 +36,7 @@ export async function checkRule(
     const names = [...new Set(policies.flat().map(({ name }) => name))].join(', ')
     throw new Problem(404, `there is no rule ${subject}; rules: ${names || 'none'}`)
   }
-  const report = named.map((rule) => rule && reportsBecause(rule.match)).find((each) => each)
+  const report = named.map((rule) => rule && reportOf(rule)).find((each) => each)
   if (report !== undefined) {
     throw new Problem(409, `rule ${subject} only reports, so nothing enforces it (${report})`)
   }

@@ -148,6 +148,30 @@ export async function timeOfChange(
   return times[positions.indexOf(position)]
 }
 
+/** Keys that one event changed, as far as that is remembered. */
+export async function keysChangedBy(
+  store: StoreReader,
+  codec: Codec,
+  position: number,
+): Promise<readonly string[]> {
+  const { rows } = await store.page({ ...changedFrom(position), limit: 1 })
+  const bytes = rows[0]?.[1]
+  if (bytes === undefined) return []
+  const { keys, positions } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
+  return keys.filter((_, at) => positions[at] === position)
+}
+
+/** Append time of the first change that is remembered; undefined where none is. */
+export async function firstTimeOf(
+  store: StoreReader,
+  codec: Codec,
+  { begin }: Pick<FormerReach, 'begin'>,
+): Promise<number | undefined> {
+  const span = { from: begin, to: Number.POSITIVE_INFINITY }
+  for await (const { at } of changedBetween(store, codec, span, '')) return at
+  return undefined
+}
+
 /**
  * The position of the last event before a position that changed a key; undefined: none is
  * remembered.

@@ -22,6 +22,7 @@ import type { Across } from '../../api/answer-schema.ts'
 import type { AnswerOf, ClusterRef, Row } from '../../api/document.ts'
 import type { AcrossOfCluster, AcrossPart, FoundManager, MarkedGroup } from './across-part.ts'
 import { farJoined } from './far-answer.ts'
+import { goneJoined, goneText } from './gone-answer.ts'
 
 export type AcrossAnswer = AnswerOf<Across>
 type PartRow = Row<AcrossAnswer['parts']>
@@ -62,6 +63,10 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
     parts.flatMap((each) => each.far),
     joining,
   )
+  const gone = goneJoined(
+    parts.flatMap((each) => each.gone),
+    joining,
+  )
   const rows = [...marks, ...far.rows]
   const isMeant = ({ cluster }: Placed): boolean => within?.has(cluster) ?? true
   const managers = placed.filter(isMeant).map((each) => managerRow(each, refOf))
@@ -69,12 +74,13 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
   const sum = (of: (row: PartRow) => number): number => rows.reduce((all, row) => all + of(row), 0)
   return {
     asked: { ...asked, namespace: asked.namespace ?? null },
-    text: textOf(marks, far.rows),
+    text: textOf(marks, far.rows, gone),
     managers: [...managers.flatMap((each) => each ?? []), ...far.managers],
     marked: sum((row) => row.marked),
     kept: sum((row) => row.kept),
     dependents: sum((row) => row.dependents),
     parts: listed,
+    gone,
   }
 }
 
@@ -191,11 +197,16 @@ function orderOf({ name, id }: ClusterRef): string {
   return `${name} ${id}`
 }
 
-function textOf(marks: readonly PartRow[], far: readonly PartRow[]): string {
-  if (marks.length + far.length === 0) return 'no object bears a mark of it'
+function textOf(
+  marks: readonly PartRow[],
+  far: readonly PartRow[],
+  gone: AcrossAnswer['gone'],
+): string {
+  if (marks.length + far.length + gone.length === 0) return 'no object bears a mark of it'
   const all = [
     ...(marks.length === 0 ? [] : [marksText(marks)]),
     ...(far.length === 0 ? [] : [farText(far)]),
+    ...(gone.length === 0 ? [] : [goneText(gone)]),
   ]
   return all.join('; ')
 }

@@ -4,7 +4,7 @@
  * Not here: how such objects are found (across-part.ts, far-part.ts).
  */
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
-import type { GroupKind, Uid } from '../../../../core/model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../../../../core/model/object.ts'
 import type { Phase } from '../../api/across-schema.ts'
 import { timeOf } from '../../api/document.ts'
 import type { KindWord } from '../view/kind-word.ts'
@@ -20,6 +20,18 @@ export interface AcrossAsked {
   readonly uid: string | undefined
   /** Objects that are listed. */
   readonly limit: number
+  /** Undefined: what is there alone. */
+  readonly gone?: GoneAsked | undefined
+}
+
+/** Which objects that named the owner, and are gone, are asked for. */
+export interface GoneAsked {
+  readonly uid: Uid
+  /** Where the owner may have been. */
+  readonly clusters: readonly ClusterId[]
+  /** When its deletion began, in milliseconds; and what time it is. */
+  readonly since: number
+  readonly now: number
 }
 
 export interface AcrossObject extends GroupKind {
@@ -39,7 +51,7 @@ export function acrossObject(node: Node, isKept: boolean): AcrossObject {
   }
 }
 
-export function byPlace(a: AcrossObject, b: AcrossObject): number {
+export function byPlace(a: Coordinates, b: Coordinates): number {
   const [left, right] = [a, b].map(({ kind, group, namespace, name }) =>
     [kind, group, namespace, name].join('\0'),
   )

@@ -6,8 +6,8 @@
  * left out, and not counted: neither an object, nor a manager, nor that a cluster has any. Numbers
  * of objects that are read, listed and followed are bounded, and `partial` says where one was met.
  *
- * Not here: owners that `kinfold.io/owner` names (far-part.ts), what follows from all processes'
- * parts together (across-answer.ts).
+ * Not here: owners that `kinfold.io/owner` names (far-part.ts), what named them and is gone
+ * (gone-part.ts), what follows from all processes' parts together (across-answer.ts).
  */
 import { lastPart, seenPrefix } from '../../../../core/graph/key.ts'
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
@@ -28,6 +28,7 @@ import type { View } from '../view/view.ts'
 import { type AcrossAsked, type AcrossObject, acrossObject, byPlace } from './across-object.ts'
 import { countDependents, MOST_DEPENDENTS } from './dependent-count.ts'
 import { type FarOfCluster, farIn } from './far-part.ts'
+import { type GoneOfCluster, goneIn } from './gone-part.ts'
 import { type MarkedObject, markedIn } from './marked-object.ts'
 
 /** Of one cluster: objects of the manager's kinds. */
@@ -62,6 +63,9 @@ export interface AcrossOfCluster {
 export interface AcrossPart {
   readonly clusters: readonly AcrossOfCluster[]
   readonly far: readonly FarOfCluster[]
+  readonly gone: readonly GoneOfCluster[]
+  /** There is something to be read for: marks, or rules that import owners. */
+  readonly isRead: boolean
   readonly partial: string
   readonly asOf: readonly AsOf[]
 }
@@ -78,6 +82,8 @@ export async function acrossIn(
 ): Promise<AcrossPart> {
   const clusters: AcrossOfCluster[] = []
   const far: FarOfCluster[] = []
+  const gone: GoneOfCluster[] = []
+  let isRead = false
   const doubts = new Set<string>()
   const asOf: AsOf[] = []
   // Without a mark there is no index, and nothing to be read for.
@@ -85,7 +91,9 @@ export async function acrossIn(
   for (const view of views) {
     asOf.push(view.asOf())
     const isFar = view.facts.rules.some(({ elsewhere }) => elsewhere !== null)
-    if (!isMarked && !isFar) continue
+    const isGone = asked.gone !== undefined
+    isRead ||= isMarked || isFar
+    if (!isMarked && !isFar && !isGone) continue
     const sight = await scope.sight(view.cluster)
     const part = new ClusterPart(view, asked, { sight, settings: scope.settings })
     const of = isMarked ? await part.read() : undefined
@@ -94,12 +102,18 @@ export async function acrossIn(
     if (read !== undefined && read.found.owners.length + read.found.groups.length > 0) {
       far.push(read.found)
     }
-    for (const doubt of [view.partial(), ...part.doubts, ...(read?.doubts ?? [])]) {
+    const left = isGone ? await goneIn(view, asked, sight) : undefined
+    if (left !== undefined && left.found.groups.length > 0) {
+      isRead = true
+      gone.push(left.found)
+    }
+    const own = [...part.doubts, ...(read?.doubts ?? []), ...(left?.doubts ?? [])]
+    for (const doubt of [view.partial(), ...own]) {
       // It may name a cluster that who asks does not know of.
       if (sight.isWhole && doubt !== '') doubts.add(doubt)
     }
   }
-  return { clusters, far, partial: [...doubts].join('; '), asOf }
+  return { clusters, far, gone, isRead, partial: [...doubts].join('; '), asOf }
 }
 
 interface ClusterScope {

@@ -80,7 +80,7 @@ function managersOf(
 /** What is said of all of them. */
 const DELETES = ['managed', 'unknown', 'nothing'] as const
 
-function bareRef(id: string): ClusterRef {
+export function bareRef(id: string): ClusterRef {
   return { name: id, id, scope: id }
 }
 

@@ -3,12 +3,14 @@
  * processes have: the same answer whichever is asked, by rule, with consent, at a moment, and
  * nothing of what who asks may not list.
  */
-import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import { checked } from '../../../../testing/answer-check.ts'
 import { GraphGroup, type ProcessOptions, tell } from '../../../../testing/rig/graph-group.ts'
 import { eventsOf } from '../../../../testing/rig/task-rig.ts'
+import { SettableClock } from '../../../../testing/settable-clock.ts'
 import type { Across } from '../../api/answer-schema.ts'
 
 interface Asker {
@@ -17,13 +19,20 @@ interface Asker {
   /** Where it ends now. */
   at(): Promise<string>
   tell(...lines: readonly string[]): Promise<void>
+  /** Of log time; questions are answered at that of the log. */
+  pass(ms: number): void
+  /** The process that has the objects answers no more. */
+  lose(): Promise<void>
 }
 
 /** Cluster `c` has the owners, `d` the objects that name them. */
 async function asker(t: TestContext, options: ProcessOptions = {}): Promise<Asker> {
-  const group = new GraphGroup(2)
+  const clock = new SettableClock()
+  const group = new GraphGroup(2, 0, new MemoryLog({ partitions: 2, clock }))
   t.after(async () => await group.stop())
-  const urls = [(await group.start(options)).url, (await group.start(options)).url]
+  const at = { ...options, clock }
+  const processes = [await group.start(at), await group.start(at)]
+  const urls = processes.map(({ url }) => url)
   const partitionOf = (cluster: string): number => (cluster === 'd' ? 1 : 0)
   const lines: string[] = []
   let told = 0
@@ -32,7 +41,7 @@ async function asker(t: TestContext, options: ProcessOptions = {}): Promise<Aske
   }
   const asked: Asker = {
     async across(query, who) {
-      const [one, other] = await Promise.all(
+      const [one, other = one] = await Promise.all(
         urls.map(async (url) => {
           const response = await get(`${url}/v1/across?${query}`, who)
           const text = await response.text()
@@ -50,6 +59,15 @@ async function asker(t: TestContext, options: ProcessOptions = {}): Promise<Aske
     async at() {
       const { entries } = await group.log.read('events', 1, 0n, { limit: 1_000_000, waitMs: 0 })
       return `pos:1-${(entries.at(-1)?.offset ?? 0n) + 1n}`
+    },
+    pass(ms) {
+      clock.pass(ms)
+    },
+    async lose() {
+      const away = processes.find(({ graph }) => graph.tasks.some((each) => each.partition === 1))
+      ok(away !== undefined)
+      urls.splice(urls.indexOf(away.url), 1)
+      await away.kill()
     },
     async tell(...more) {
       lines.push(...more)
@@ -134,9 +152,89 @@ test('a rule that is enforced takes them along, and a moment has them as then', 
     /^d by c: ConfigMap\/a \(1\+1\) managed: rule far takes it along 1 h after that owner was deleted \(known since [^)]+\)$/,
   )
   const then = await asked.across(`${query}&at=${before}`)
+  equal(
+    then.partial,
+    'a position is of one partition, and clusters of others are left out: ask with a time',
+  )
   deepEqual(rowsOf(then), [`d by c: ConfigMap/a ConfigMap/b (2+1) nothing: ${THERE}`])
   await asked.tell('unfollow c')
   match(rowsOf(await asked.across(query))[0] ?? '', /; held: that is in a cluster which is cut off/)
+})
+
+const QUERY = 'kind=widget&name=app&namespace=team-a&uid=widget-app&cluster=c'
+const GONE = `${QUERY}&goneSince=1970-01-01T00:20:00Z`
+
+/** Its owner is deleted, its rule has `a` deleted, and someone else `other`. */
+async function deleted(t: TestContext, options: ProcessOptions = {}): Promise<Asker> {
+  const asked = await asker(t, options)
+  await asked.tell(
+    'enforce-rule far',
+    ...[`put cm/other [${NAMES}widget-app]`, 'put pod/stays <- cm/a', 'put pod/more <- pod/of-a'],
+    ...['delete cm/b', 'elsewhere deleted c widget/app in team-a'],
+    ...['cluster c', 'delete widget/app in team-a', 'cluster d'],
+  )
+  await asked.tell('delete cm/other')
+  for (let minutes = 0; minutes <= 60; minutes += 2) {
+    asked.pass(120_000)
+    await asked.tell('follow c', 'beat 1')
+  }
+  await asked.tell('delete cm/a', 'delete pod/of-a', 'delete pod/more')
+  return asked
+}
+
+/** `OBJECTS of CLUSTER (NUMBERS) because` */
+function goneOf({ gone }: Across): readonly string[] {
+  return gone.map(({ cluster, by, objects, gone, dependents, left, because }) => {
+    const names = objects.map(({ kind, name }) => `${kind}/${name}`).join(' ')
+    return `${cluster.id} by ${by.id}: ${names} (${gone}+${dependents}, ${left} left) ${because}`
+  })
+}
+
+test('what went with its owner is told by rule, with what that owned, and what went otherwise', async (t) => {
+  const asked = await deleted(t)
+  const told = await asked.across(GONE)
+  deepEqual(goneOf(told), [
+    'd by c: ConfigMap/a (1+2, 1 left) by rule far, as their owner was deleted',
+    'd by c: ConfigMap/other (1+0, 0 left) not by a rule about owners in other clusters',
+  ])
+  deepEqual([rowsOf(told), told.partial], [[], ''])
+  equal(
+    told.text,
+    '2 objects in 1 cluster that named it as owner by kinfold.io/owner were deleted since, and 2 dependents of them',
+  )
+  match(told.gone[0]?.objects[0]?.goneAt ?? '', /^\d{4}-/)
+  deepEqual(goneOf(await asked.across(QUERY)), [])
+  const another = GONE.replace('uid=widget-app', 'uid=widget-before')
+  deepEqual(goneOf(await asked.across(another)), [])
+})
+
+test('a moment before has none of it gone, and in dry run no rule had it deleted', async (t) => {
+  const asked = await asker(t)
+  const before = await asked.at()
+  await asked.tell('elsewhere deleted c widget/app in team-a', 'delete cm/a')
+  deepEqual(goneOf(await asked.across(`${GONE}&at=${before}`)), [])
+  deepEqual(goneOf(await asked.across(GONE)), [
+    'd by c: ConfigMap/a (1+0, 1 left) not by a rule about owners in other clusters',
+  ])
+})
+
+test('a cluster that is silent, and a process that does not answer, are named as missing', async (t) => {
+  const asked = await deleted(t)
+  asked.pass(600_000)
+  const silent = await asked.across(GONE)
+  equal(silent.gone.length, 2)
+  match(silent.partial, /^nothing was heard of cluster test since \d/)
+  await asked.lose()
+  const told = await asked.across(GONE)
+  deepEqual([told.gone, told.parts], [[], []])
+  match(told.partial, /^partition 1 of 2: /)
+})
+
+test('what is gone is asked with uid and cluster of the owner, and a time', async (t) => {
+  const asked = await asker(t)
+  match(await asked.text(GONE.replace('&cluster=c', ''), 'bob'), /^400 .*takes uid and cluster/)
+  match(await asked.text(GONE.replace('uid=widget-app', ''), 'bob'), /^400 .*takes uid and cluster/)
+  match(await asked.text(`${QUERY}&goneSince=pos:0-1`, 'bob'), /^400 .*takes a time/)
 })
 
 const authority: Authority = {
@@ -150,6 +248,20 @@ const authority: Authority = {
     return name === 'ann' && verb === 'list' && isMine
   },
 }
+
+test('who may list some of what went is shown these, and others nothing', async (t) => {
+  const asked = await deleted(t, { authority, isReadingReviewed: true })
+  const ann = await asked.across(GONE, 'ann')
+  deepEqual(goneOf(ann), [
+    'd by c: ConfigMap/a (1+0, 0 left) by rule far, as their owner was deleted',
+    'd by c: ConfigMap/other (1+0, 0 left) not by a rule about owners in other clusters',
+  ])
+  const eve = await asked.across(GONE, 'eve')
+  deepEqual([eve.gone, eve.parts], [[], []])
+  doesNotMatch(JSON.stringify({ ...eve, asOf: [] }), /"id":|far|widget-app/)
+  const none = await asked.across(GONE.replace('uid=widget-app', 'uid=none'), 'eve')
+  deepEqual({ ...none, asked: eve.asked }, eve)
+})
 
 test('who may list what names it is shown neither the owner nor other dependents, others nothing', async (t) => {
   const asked = await asker(t, { authority, isReadingReviewed: true })

@@ -15,10 +15,11 @@ import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, clusterRefs, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { type AcrossAnswer, joined } from '../across/across-answer.ts'
+import type { GoneAsked } from '../across/across-object.ts'
 import { type AcrossPart, acrossIn } from '../across/across-part.ts'
 import { onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
-import { type Asked, momentIn } from '../index/moment.ts'
+import { type Asked, askedIn, momentIn } from '../index/moment.ts'
 import type { KnownCluster } from '../view/clusters.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import { LEFT_OUT } from '../view/sight.ts'
@@ -33,6 +34,8 @@ const LISTED = 500
 const LISTED_MOST = 10_000
 
 const OFF = `no marks are read: the setting across.marks names none of ${TOOLS.join(', ')}`
+const OF_ONE =
+  'a position is of one partition, and clusters of others are left out: ask with a time'
 /** Without what could not be asked, and why: that may name a cluster. */
 const UNASKED = 'not all could be asked'
 
@@ -49,7 +52,10 @@ export function addAcross(
     if (kind === '' || name === '') throw new Problem(400, 'ask with kind and name')
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
     const word = await clusters.kindWords.of(kind)
-    const asked = { kind, word, namespace, name, uid, limit }
+    const all = await clusters.all()
+    const within = withinOf(all, words['cluster'], isWhole)
+    const gone = goneAsked(words, within, parts.clock.now())
+    const asked = { kind, word, namespace, name, uid, limit, gone }
     const sight = async (cluster: string) => await access.sight(request, cluster, 'list')
     const inTurn = async (views: readonly View[]): Promise<AcrossPart> =>
       await oneAtATime(request, async () => {
@@ -59,10 +65,8 @@ export function addAcross(
       at === undefined ? await inTurn(views) : await ownThen(views, at, { open, own: inTurn })
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return json(await own(mine))
-    const all = await clusters.all()
     const refOf = clusterRefs(all)
     const every = all.map((each) => ({ ...each, ...refOf(each.id) }))
-    const within = withinOf(all, askedOf(request)['cluster'], isWhole)
     const meant = isWhole ? meantIn(every, at) : every.filter((each) => mayHave(each, at))
     const read = async (answer: Answer): Promise<AcrossPart> =>
       (await readJson(answer)) as AcrossPart
@@ -74,17 +78,37 @@ export function addAcross(
     const answer = joined(answers, {
       ...{ asked: { kind, namespace, name }, within, refOf, isWhole, limit },
     })
+    // Where nothing was answered, nothing is known of what is read there.
+    const isRead = marks.tools.length > 0 || answers.length === 0 || answers.some(isReading)
+    const isAsked = partial === '' && !gathered.some(({ answer }) => isRefused(answer))
     const doubts = new Set([
-      ...(marks.tools.length === 0 && answer.parts.length === 0 ? [OFF] : []),
-      ...(isWhole ? [partial, left] : [LEFT_OUT, partial === '' ? '' : UNASKED]),
+      ...(isWhole ? [partial, left] : [LEFT_OUT, isAsked ? '' : UNASKED]),
+      // To who may not see all it says the same, whatever other partitions have.
+      ...(at?.type === 'position' && (!isWhole || meant.length < every.length) ? [OF_ONE] : []),
       ...answers.map((each) => each.partial),
     ])
-    const lacks = [...doubts].filter((each) => each !== '').join('; ')
-    if (at !== undefined && lacks === '') markImmutable(reply)
+    const lacks = isRead ? [...doubts].filter((each) => each !== '').join('; ') : ''
+    if (at !== undefined && isRead && lacks === '') markImmutable(reply)
     const asOf = onePerPartition(answers.flatMap((each) => each.asOf))
     const shown = isWhole ? asOf : asOf.filter(isOf(answer, all))
-    return documentOf('Across', { answer, partial: lacks, asOf: shown })
+    const shownAnswer = isRead ? answer : { ...answer, text: OFF }
+    return documentOf('Across', { answer: shownAnswer, partial: lacks, asOf: shown })
   })
+}
+
+/** Undefined: it is not asked for. `within`: clusters of the owner. */
+function goneAsked(
+  { goneSince, uid }: Record<string, string | undefined>,
+  within: ReadonlySet<ClusterId> | undefined,
+  now: number,
+): GoneAsked | undefined {
+  if (goneSince === undefined) return undefined
+  const since = askedIn(goneSince, 'goneSince')
+  if (since.type !== 'time') throw new Problem(400, 'goneSince takes a time')
+  if (uid === undefined || within === undefined) {
+    throw new Problem(400, 'goneSince takes uid and cluster, of the owner')
+  }
+  return { uid, clusters: [...within], since: since.at, now }
 }
 
 /** Clusters of the manager; undefined: any. Throws where one is unknown to who may see all. */
@@ -97,6 +121,15 @@ function withinOf(
   // To others an unknown cluster is as one of which they may list nothing.
   if (!isWhole && !all.some(({ id, name }) => id === asked || name === asked)) return new Set()
   return new Set(namedClusters(all, asked).map(({ id }) => id))
+}
+
+/** Some of its clusters could not be asked about the moment. */
+function isRefused(part: AcrossPart & { readonly refusals?: readonly unknown[] }): boolean {
+  return (part.refusals?.length ?? 0) > 0
+}
+
+function isReading({ isRead }: AcrossPart): boolean {
+  return isRead
 }
 
 /** Whether a moment may be one of this cluster. */

@@ -48,9 +48,7 @@ export async function thereThen(
     own: async (views) => await ownThen({ index, query }, views, found, at),
     read: async (answer) => (await readJson(answer)) as Own,
   })
-  const [lacks] = [partial, ...all.map(({ answer }) => answer.behind)].filter(
-    (text) => text !== '',
-  )
+  const [lacks] = [partial, ...all.map(({ answer }) => answer.behind)].filter((text) => text !== '')
   if (lacks === undefined) return new Set(all.flatMap(({ answer }) => answer.there))
   throw new Problem(503, `which cluster had it then is not known, ask again later: ${lacks}`)
 }

@@ -3,7 +3,7 @@
  * nothing else, so that it reads the same whichever process answers.
  */
 import type { PropagationPolicy } from '../../../../core/model/object.ts'
-import { reportsBecause } from '../../../../core/model/rule/report.ts'
+import { reportOf } from '../../../../core/model/rule/report.ts'
 import {
   digestOf,
   type EnforcedRule,
@@ -20,7 +20,7 @@ export type RuleAnswer = Unshaped<RuleDocument>
 
 export function ruleAnswer(rule: Rule, enforced: readonly EnforcedRule[]): RuleAnswer {
   const order = orderOf(rule, enforced)
-  const report = reportsBecause(rule.match)
+  const report = reportOf(rule)
   return {
     name: rule.name,
     kinds: rule.match.kinds.map(({ group, kind }) => ({ group, kind })),

@@ -28,7 +28,7 @@ import type { Store, StoreEntry } from '../../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
-import { changesBack, keysChanged, timeOfChange } from '../../fold/former/changed.ts'
+import { changesBack, keysChanged, keysChangedBy, timeOfChange } from '../../fold/former/changed.ts'
 import type { RowReader } from '../../fold/former/row-store.ts'
 import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
 import type { Task, TaskStatus } from '../../fold/task.ts'
@@ -68,6 +68,12 @@ export interface LastThere {
 export interface NodeChange {
   readonly position: number
   readonly node: Node | undefined
+}
+
+/** The position of the event, and what a key held before it. */
+export interface ValueChange {
+  readonly position: number
+  readonly before: StateValue | undefined
 }
 
 export interface ViewParts {
@@ -179,6 +185,25 @@ export class View {
       const node = value.length === 0 ? undefined : valueInPart(this.codec, key, value, part)
       yield { position, node: node?.type === 'Node' ? node : undefined }
     }
+  }
+
+  /** The newest first: what a key held before each, undefined where it held nothing. */
+  *valuesBefore(key: string): Generator<ValueChange> {
+    for (const { position, value } of changesBack(this.now, this.codec, key, this.#before)) {
+      const before = value.length === 0 ? undefined : (this.codec.decode(value) as StateValue)
+      yield { position, before }
+    }
+  }
+
+  /** Keys that an event changed. */
+  async keysChangedBy(position: number): Promise<readonly string[]> {
+    return await keysChangedBy(this.now, this.codec, position)
+  }
+
+  /** What was known of the cluster before an event. */
+  factsBefore(position: number): ClusterFacts {
+    const then = storeAt(this.now, this.codec, BigInt(position))
+    return factsOf(readerOf(then, this.codec), this.cluster)
   }
 
   /** Append time of an event that changed something; undefined where that is not remembered. */
