@@ -140,7 +140,7 @@ export class ServiceProcess {
   }
 
   /** Rejects at once, with the end of its log, if the process has ended by itself. */
-  async ready(withinMs = READY_WITHIN_MS): Promise<void> {
+  async ready(withinMs: number = READY_WITHIN_MS): Promise<void> {
     await eventually(
       `${this.name} is ready`,
       async () => {
