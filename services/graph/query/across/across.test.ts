@@ -243,6 +243,7 @@ test('who may not list an object learns nothing of it, nor of its cluster, nor o
   deepEqual({ ...none, asked: eve.asked }, eve)
 })
 
+const THEN_LEFT_OUT = 'clusters of which that moment is not known are left out'
 const OF_ONE =
   'a position is of one partition, and clusters of others are left out: ask with a time'
 
@@ -251,14 +252,15 @@ test('who may list nothing learns neither which clusters there are nor their par
   const asked = await asker(t, STORY, options)
   const none = await asked.text('kind=application&name=shop', 'eve')
   match(none, /^200 .*"parts":\[\].*"asOf":\[\]/)
-  // Of a position it says this, too, whatever there is.
-  const ofOne = none.replace('and not counted', `and not counted; ${OF_ONE}`)
+  // Of a moment, and of a position, it says this, too, whatever there is.
+  const then = none.replace('and not counted', `and not counted; ${THEN_LEFT_OUT}`)
+  const ofOne = then.replace(THEN_LEFT_OUT, `${THEN_LEFT_OUT}; ${OF_ONE}`)
   for (const more of [
     ...['cluster=c', 'cluster=d', 'cluster=nowhere', 'cluster=nowhere&at=pos:7-1'],
     // Of a cluster, of none, and one that is not folded yet.
     ...['at=pos:0-1', 'at=pos:1-1', 'at=pos:7-1', 'at=pos:0-99999', 'at=1999-01-01T00:00:00Z'],
   ]) {
-    const expected = more.includes('pos:') ? ofOne : none
+    const expected = more.includes('pos:') ? ofOne : more.includes('at=') ? then : none
     equal(await asked.text(`kind=application&name=shop&${more}`, 'eve'), expected, more)
   }
   // Who may see all learns what is wrong.

@@ -38,6 +38,7 @@ const OF_ONE =
   'a position is of one partition, and clusters of others are left out: ask with a time'
 /** Without what could not be asked, and why: that may name a cluster. */
 const UNASKED = 'not all could be asked'
+const THEN_LEFT_OUT = 'clusters of which that moment is not known are left out'
 
 export function addAcross(
   server: FastifyInstance,
@@ -80,10 +81,10 @@ export function addAcross(
     })
     // Where nothing was answered, nothing is known of what is read there.
     const isRead = marks.tools.length > 0 || answers.length === 0 || answers.some(isReading)
-    const isAsked = partial === '' && !gathered.some(({ answer }) => isRefused(answer))
     const doubts = new Set([
-      ...(isWhole ? [partial, left] : [LEFT_OUT, isAsked ? '' : UNASKED]),
-      // To who may not see all it says the same, whatever other partitions have.
+      ...(isWhole ? [partial, left] : [LEFT_OUT, partial === '' ? '' : UNASKED]),
+      // To who may not see all it says the same, whatever partitions there are and hold.
+      ...(isWhole || at === undefined ? [] : [THEN_LEFT_OUT]),
       ...(at?.type === 'position' && (!isWhole || meant.length < every.length) ? [OF_ONE] : []),
       ...answers.map((each) => each.partial),
     ])
@@ -121,11 +122,6 @@ function withinOf(
   // To others an unknown cluster is as one of which they may list nothing.
   if (!isWhole && !all.some(({ id, name }) => id === asked || name === asked)) return new Set()
   return new Set(namedClusters(all, asked).map(({ id }) => id))
-}
-
-/** Some of its clusters could not be asked about the moment. */
-function isRefused(part: AcrossPart & { readonly refusals?: readonly unknown[] }): boolean {
-  return (part.refusals?.length ?? 0) > 0
 }
 
 function isReading({ isRead }: AcrossPart): boolean {
