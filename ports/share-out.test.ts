@@ -98,6 +98,7 @@ test('what is answered moves only to who is ready for it, and all is even once a
         const before = now
         now = assign(reported, partitions, standbys)
         checkMoves(before, reported, now)
+        if (standbys > 0) checkStandbys(before, reported, now)
       }
       // Each round readies what the one before it has prepared.
       for (let round = 0; round < 3; round++)
@@ -107,7 +108,7 @@ test('what is answered moves only to who is ready for it, and all is even once a
           standbys,
         )
       check(now, partitions, standbys)
-      for (const { next } of now.values()) deepEqual(next, [])
+      for (const { next, leaving = [] } of now.values()) deepEqual([...next, ...leaving], [])
     }),
   )
 })
@@ -117,9 +118,9 @@ function reportedBy(
   isReady: (partition: number) => boolean,
 ): Map<string, Former> {
   return new Map(
-    [...shares].map(([name, { active, standby }]) => {
+    [...shares].map(([name, { active, standby, leaving = [] }]) => {
       const ready = [...active, ...standby].filter(isReady)
-      return [name, { active, standby, ready, loads: [] }]
+      return [name, { active, standby, leaving, ready, loads: [] }]
     }),
   )
 }
@@ -142,6 +143,25 @@ function checkMoves(
       next.every((partition) => standby.includes(partition)),
       'who prepares for a partition follows it',
     )
+}
+
+/** Where one is ready, one stays so. */
+function checkStandbys(
+  before: ReadonlyMap<string, Share>,
+  reported: ReadonlyMap<string, Former>,
+  after: ReadonlyMap<string, Share>,
+): void {
+  const partitions = new Set([...before.values()].flatMap(({ standby }) => [...standby]))
+  for (const partition of partitions) {
+    const isReady = ([name]: readonly [string, Share]): boolean =>
+      reported.get(name)?.ready?.includes(partition) === true
+    const isFree = ([name]: readonly [string, Share]): boolean =>
+      after.get(name)?.active.includes(partition) === false
+    const had = [...before].filter(([, { standby }]) => standby.includes(partition))
+    const has = [...after].filter(([, { standby }]) => standby.includes(partition))
+    const isWarm = has.some(isReady) || !had.filter(isFree).some(isReady)
+    ok(isWarm, `${partition} had a standby that was ready, and has none`)
+  }
 }
 
 test('a newcomer follows what it is to have before it has it', () => {
@@ -167,6 +187,33 @@ test('a newcomer follows what it is to have before it has it', () => {
   )
   deepEqual(second.get('a'), { active: [0, 1, 2], standby: [], next: [] })
   deepEqual(second.get('b'), { active: [3], standby: [2], next: [2] })
+})
+
+test('a standby that is ready stays until the one in its place is', () => {
+  const all = [0, 1, 2, 3, 4, 5]
+  const a: Former = { active: [0, 1, 2], standby: [3, 4, 5], ready: all, loads: [] }
+  const b: Former = { active: [3, 4, 5], standby: [0, 1, 2], ready: all, loads: [] }
+  const c: Former = { ...NOTHING, ready: [], loads: [] }
+  let now = assign(
+    new Map([
+      ['a', a],
+      ['b', b],
+      ['c', c],
+    ]),
+    6,
+    1,
+  )
+  deepEqual([now.get('a')?.standby, now.get('b')?.standby], [a.standby, b.standby])
+  const { standby, next } = now.get('c') ?? NOTHING
+  deepEqual(next, standby, 'it prepares for all of them')
+  const standing = (): unknown => [...now.values()].map(({ standby: { length } }) => length)
+  for (let round = 0; round < 3; round++)
+    now = assign(
+      reportedBy(now, () => true),
+      6,
+      1,
+    )
+  deepEqual(standing(), [2, 2, 2])
 })
 
 test('one who does not answer itself keeps nothing from a newcomer', () => {

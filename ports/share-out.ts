@@ -4,8 +4,9 @@
  * What must stay true: the same claims give the same answer in every process; every partition has
  * one active member while there is any, and no member is a standby of its own active partition. A
  * partition that is answered moves only to a member that can answer at once: until that one is
- * ready it stays, and the other prepares (`next`). So once all are ready shares are even by weight,
- * and by number where the partitions weigh the same, and what may stay where it is stays.
+ * ready it stays, and the other prepares (`next`). One with a standby that is ready keeps one. So
+ * once all are ready shares are even by weight, and by number where the partitions weigh the same,
+ * and what may stay where it is stays.
  *
  * Not here: the membership (adapters/*), the use of a share, and what a process knows of its
  * partitions (services/graph/graph.ts).
@@ -14,8 +15,13 @@
 export interface Share {
   readonly active: readonly number[]
   readonly standby: readonly number[]
-  /** Of the standbys those that it becomes active for once it is ready. */
+  /**
+   * Of the standbys those that are worth sharing out anew once it is ready: it becomes active, or
+   * another one need stand by no longer.
+   */
   readonly next: readonly number[]
+  /** Of the standbys those that are others' by now, until one of these is ready. */
+  readonly leaving?: readonly number[]
 }
 
 /** What a process says of its partitions. */
@@ -27,7 +33,7 @@ export interface Report {
 }
 
 /** Its former share; a new member had nothing. One that does not report is ready for all. */
-export interface Former extends Pick<Share, 'active' | 'standby'>, Partial<Report> {}
+export interface Former extends Pick<Share, 'active' | 'standby' | 'leaving'>, Partial<Report> {}
 
 interface Member {
   readonly name: string
@@ -35,6 +41,7 @@ interface Member {
   readonly active: Set<number>
   readonly standby: Set<number>
   readonly next: Set<number>
+  readonly leaving: Set<number>
 }
 
 /** So many events a second weigh as much as a partition in which nothing happens. */
@@ -49,7 +56,7 @@ export function assign(
   const members = [...former]
     .map(([name, share]): Member => {
       const roles = { active: new Set<number>(), standby: new Set<number>() }
-      return { name, former: share, ...roles, next: new Set<number>() }
+      return { name, former: share, ...roles, next: new Set<number>(), leaving: new Set<number>() }
     })
     .sort((a, b) => byText(a.name, b.name))
   if (members.length > 0) {
@@ -57,14 +64,18 @@ export function assign(
     keepActive(members, partitions)
     giveFree(members, weights)
     move(members, weights)
-    assignStandbys(members, partitions, Math.min(standbys, members.length - 1))
+    const each = Math.min(standbys, members.length - 1)
+    assignStandbys(members, partitions, each)
+    if (each > 0) keepReady(members, partitions)
   }
-  return new Map(
-    members.map(({ name, active, standby, next }) => [
-      name,
-      { active: sorted(active), standby: sorted(standby), next: sorted(next) },
-    ]),
-  )
+  return new Map(members.map((member) => [member.name, shareOf(member)]))
+}
+
+function shareOf({ active, standby, next, leaving }: Member): Share {
+  return {
+    ...{ active: sorted(active), standby: sorted(standby), next: sorted(next) },
+    ...(leaving.size > 0 && { leaving: sorted(leaving) }),
+  }
 }
 
 /**
@@ -100,7 +111,7 @@ function giveFree(members: readonly Member[], weights: readonly number[]): void 
   for (const partition of weights.keys()) {
     if (taken.has(partition)) continue
     const soonest = (member: Member): number =>
-      Number(isAtHand(member, partition)) + Number(isReady(member, partition))
+      Number(hasStore(member, partition)) + Number(isReady(member, partition))
     const [best] = members.toSorted(
       (a, b) =>
         soonest(b) - soonest(a) || weightIn(weights, a.active) - weightIn(weights, b.active),
@@ -216,7 +227,30 @@ function moveStandby(from: Member, to: Member): boolean {
   return true
 }
 
-function isAtHand({ former }: Member, partition: number): boolean {
+/**
+ * A standby that is ready stays while none of those that are to stand by is: a process that is
+ * killed meanwhile has a successor all the same.
+ */
+function keepReady(members: readonly Member[], partitions: number): void {
+  for (let partition = 0; partition < partitions; partition++) {
+    const standing = members.filter(({ standby }) => standby.has(partition))
+    const isReadyFor = (member: Member): boolean => isReady(member, partition)
+    if (standing.some(isReadyFor)) continue
+    const last = members.find(
+      (each) => !each.active.has(partition) && hasStore(each, partition) && isReadyFor(each),
+    )
+    if (last === undefined) continue
+    last.standby.add(partition)
+    last.leaving.add(partition)
+    for (const { next } of standing) next.add(partition)
+  }
+}
+
+function isAtHand(member: Member, partition: number): boolean {
+  return hasStore(member, partition) && member.former.leaving?.includes(partition) !== true
+}
+
+function hasStore({ former }: Member, partition: number): boolean {
   return former.standby.includes(partition) || former.active.includes(partition)
 }
 

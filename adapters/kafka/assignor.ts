@@ -16,7 +16,7 @@ import type { Peer } from './peer.ts'
 /**
  * Of a member: what it was given last, and in which generation of the group; a new one has nothing.
  */
-export interface Claim extends Pick<Share, 'active' | 'standby'>, Partial<Report> {
+export interface Claim extends Pick<Share, 'active' | 'standby' | 'leaving'>, Partial<Report> {
   readonly url: string
   readonly generation: number
   /**
@@ -73,11 +73,12 @@ function formerShares(claims: ReadonlyMap<string, Claim>): Map<string, Former> {
     }
   }
   return new Map(
-    [...claims].map(([id, { active, standby, generation, ready, loads }]) => {
+    [...claims].map(([id, { active, standby, leaving, generation, ready, loads }]) => {
       const isNewest = (partition: number): boolean => newest.get(partition) === generation
       const lost = active.filter((partition) => !isNewest(partition))
       const share = { active: active.filter(isNewest), standby: [...standby, ...lost] }
-      return [id, { ...share, ...(ready && { ready }), ...(loads && { loads }) }]
+      const report = { ...(ready && { ready }), ...(loads && { loads }) }
+      return [id, { ...share, ...(leaving && { leaving }), ...report }]
     }),
   )
 }

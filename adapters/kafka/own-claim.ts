@@ -52,8 +52,11 @@ export class OwnClaim {
     return this.#claim
   }
 
-  given({ active, standby, next, loads }: Given, generation: number): void {
-    this.#claim = { ...this.#claim, generation, active, standby }
+  given({ active, standby, next, leaving = [], loads }: Given, generation: number): void {
+    const { url, policy, ready, loads: said } = this.#claim
+    const report = { ...(ready && { ready }), ...(said && { loads: said }) }
+    const kept = leaving.length > 0 && { leaving }
+    this.#claim = { url, policy, generation, active, standby, ...kept, ...report }
     this.#next = next
     this.#loads = loads
     this.#found = undefined
