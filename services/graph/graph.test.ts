@@ -309,7 +309,7 @@ test('a standby has what is committed, and takes over with the store that it has
   )
 })
 
-test('a standby is ready once it has the histories, too, which it closes with its store', async () => {
+test('a standby is ready once it has the histories, too, which it closes with its store', async (t) => {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   await appendAll(log, eventsOf(['put cm/a']))
@@ -318,6 +318,7 @@ test('a standby is ready once it has the histories, too, which it closes with it
     await running.caughtUp()
   }
   const stop = new AbortController()
+  t.after(() => stop.abort())
   const reports: (() => Report)[] = []
   const ready = (): readonly number[] | undefined => reports.at(-1)?.().ready
   const placement: Placement = {
@@ -344,6 +345,8 @@ test('a standby is ready once it has the histories, too, which it closes with it
   const indexing = index.run(stop.signal)
   while (ready()?.length === 0) await setImmediate()
   deepEqual(ready(), [0])
+  // Names are read after them.
+  while ((await index.caughtUp()) > 0n) await setImmediate()
   const [last] = (await index.names.withUid('cm-a')).found
   ok(last !== undefined)
   equal((await index.history(identityOf(last.cluster, last))).entries[0]?.change, 'created')
