@@ -11,7 +11,7 @@ type Step = { readonly what: 'read'; readonly of: number } | { readonly what: 's
 
 const steps = fc.array(
   fc.oneof(
-    { weight: 4, arbitrary: fc.record({ what: fc.constant('read' as const), of: fc.nat(6) }) },
+    { weight: 4, arbitrary: fc.record({ what: fc.constant('read' as const), of: fc.nat(14) }) },
     { weight: 2, arbitrary: fc.record({ what: fc.constantFrom('settle' as const, 'again') }) },
   ) as fc.Arbitrary<Step>,
   { maxLength: 400, size: 'max' },
@@ -23,13 +23,16 @@ class Model {
   readonly kept = new Map<string, number[]>()
   readonly later = new Map<string, number[]>()
   #ticket = 0
+  #left = 0
 
   get size(): number {
     return [...this.kept.values()].flat().length
   }
 
+  /** The next of a page; there has to be room for all of it, and then others are kept as well. */
   read(namespace: string): void {
-    if (!this.shares.hasRoom(PAGE)) return
+    if (this.#left === 0 && !this.shares.hasRoom(PAGE)) return
+    this.#left = (this.#left === 0 ? PAGE : this.#left) - 1
     const had = this.kept.get(namespace) ?? []
     const ticket = this.#ticket++
     if (this.shares.keep(namespace)) {
@@ -37,7 +40,8 @@ class Model {
       this.kept.set(namespace, [...had, ticket])
       return
     }
-    ok(had.length >= BOUNDS.few || this.later.has(namespace), 'it has few, and none is put off')
+    const isFull = this.size === BOUNDS.window
+    ok(isFull || had.length >= BOUNDS.few || this.later.has(namespace), 'it has few')
     this.shares.putOff(namespace, ticket)
     this.later.set(namespace, [...(this.later.get(namespace) ?? []), ticket])
   }
@@ -55,6 +59,7 @@ class Model {
   again(): void {
     const namespace = this.shares.next
     if (namespace === undefined) return
+    ok(this.size < BOUNDS.window, 'what there is no room for is read again')
     for (let count = 0; count < PAGE; count++) {
       const ticket = this.shares.firstOf(namespace)
       const [first, ...rest]: readonly number[] = this.later.get(namespace) ?? []

@@ -54,9 +54,10 @@ export class Shares {
     this.#count(namespace, -1)
   }
 
-  /** The namespace whose commands are to be read again now. */
+  /** The namespace whose commands are to be read again now: there is room for its first one. */
   get next(): string | undefined {
-    if (this.#later.size === 0) return undefined
+    // Without room for one the same page would be read over and over.
+    if (this.#later.size === 0 || this.#kept >= this.#bounds.window) return undefined
     for (const namespace of this.#later.keys())
       if (this.#of(namespace) * 2 <= this.#bounds.few) return namespace
     if (this.#kept >= this.#free) return undefined
