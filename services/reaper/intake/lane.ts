@@ -1,7 +1,7 @@
 /**
  * One partition of `commands`: reads it from the saved position, passes each command on, and knows
  * which position may be saved. Those of a namespace with many are read past, and read again later,
- * so that it does not keep others from being read.
+ * so that neither it nor its cluster keeps others from being read.
  *
  * What must stay true: a command leaves the window only when its result is appended, or when a
  * record that cannot be read is in `dead-letter`. Those of one namespace are passed on in the order
@@ -24,7 +24,7 @@ import type { Codec } from '../../../ports/record/codec.ts'
 import type { LogRetry } from '../../../runtime/retry.ts'
 import { type Job, turnOf } from './backlog.ts'
 import { type AgeOf, createLogTime, type LogTime, unwitnessed } from './moment.ts'
-import { type ShareBounds, Shares } from './share.ts'
+import { type ShareBounds, Shares, type Turn } from './share.ts'
 import { Window } from './window.ts'
 
 /** Name under which positions are saved. */
@@ -75,7 +75,7 @@ interface Read {
   readonly command: Command
   readonly entry: Entry
   readonly ticket: number
-  readonly namespace: string
+  readonly turn: Turn
 }
 
 interface Waiter {
@@ -166,15 +166,15 @@ class OnePartition implements Lane {
     const { window, shares } = reading
     for (;;) {
       await this.#until(() => shares.next !== undefined, signal)
-      const namespace = shares.next
-      const ticket = namespace === undefined ? undefined : shares.firstOf(namespace)
-      if (namespace === undefined || ticket === undefined) continue
+      const turn = shares.next
+      const ticket = turn === undefined ? undefined : shares.firstOf(turn)
+      if (turn === undefined || ticket === undefined) continue
       const from = window.offsetOf(ticket)
       const page = await this.#pageAt(from, this.#parts.bounds.pollMs, signal)
       const [first] = page?.entries ?? []
       if (page === undefined || (first !== undefined && first.offset !== from)) return from
-      for (const entry of page.entries) await this.#takeAgain(reading, namespace, entry, signal)
-      shares.passTurn(namespace)
+      for (const entry of page.entries) await this.#takeAgain(reading, turn, entry, signal)
+      shares.passTurn(turn)
     }
   }
 
@@ -219,37 +219,32 @@ class OnePartition implements Lane {
       window.settle(ticket)
       return
     }
-    const namespace = `${command.cluster}/${turnOf(command)}`
-    if (shares.keep(namespace)) this.#passOn(reading, { command, entry, ticket, namespace })
-    else shares.putOff(namespace, ticket)
+    const turn = { cluster: command.cluster, namespace: turnOf(command) }
+    if (shares.keep(turn)) this.#passOn(reading, { command, entry, ticket, turn })
+    else shares.putOff(turn, ticket)
     this.#wake()
   }
 
   /** If it is the next of its namespace, and there is room. */
-  async #takeAgain(
-    reading: Reading,
-    namespace: string,
-    entry: Entry,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #takeAgain(reading: Reading, turn: Turn, entry: Entry, signal: AbortSignal): Promise<void> {
     const { window, shares } = reading
-    const ticket = shares.firstOf(namespace)
+    const ticket = shares.firstOf(turn)
     if (ticket === undefined || window.offsetOf(ticket) !== entry.offset) return
-    if (!shares.keepFirst(namespace)) return
+    if (!shares.keepFirst(turn)) return
     const command = this.#commandIn(entry)
     if (typeof command !== 'string') {
-      return this.#passOn(reading, { command, entry, ticket, namespace })
+      return this.#passOn(reading, { command, entry, ticket, turn })
     }
     await this.#setAside(entry, command, signal)
     window.settle(ticket)
-    shares.release(namespace)
+    shares.release(turn)
   }
 
-  #passOn({ window, shares }: Reading, { command, entry, ticket, namespace }: Read): void {
+  #passOn({ window, shares }: Reading, { command, entry, ticket, turn }: Read): void {
     const moments = this.#time.momentsOf(command, entry.timestamp)
     const settle = (): void => {
       if (!window.settle(ticket)) return
-      shares.release(namespace)
+      shares.release(turn)
       this.#wake()
     }
     const isLate = entry.offset < this.#end

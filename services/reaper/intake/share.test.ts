@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type ShareBounds, Shares } from './share.ts'
+import { type ShareBounds, Shares, type Turn } from './share.ts'
 
 const BOUNDS: ShareBounds = { window: 40, few: 4 }
 const PAGE = 5
@@ -16,6 +16,8 @@ const steps = fc.array(
   ) as fc.Arbitrary<Step>,
   { maxLength: 400, size: 'max' },
 )
+
+const turnOf = (namespace: string): Turn => ({ cluster: `c-${namespace.at(-1)}`, namespace })
 
 /** What is kept and put off, by namespace, as tickets. */
 class Model {
@@ -35,14 +37,16 @@ class Model {
     this.#left = (this.#left === 0 ? PAGE : this.#left) - 1
     const had = this.kept.get(namespace) ?? []
     const ticket = this.#ticket++
-    if (this.shares.keep(namespace)) {
+    if (this.shares.keep(turnOf(namespace))) {
       equal(this.later.get(namespace) ?? 0, 0, 'an earlier one is put off')
       this.kept.set(namespace, [...had, ticket])
       return
     }
+    const isScarce = this.size >= (BOUNDS.window * 7) / 8
     const isFull = this.size === BOUNDS.window
-    ok(isFull || had.length >= BOUNDS.few || this.later.has(namespace), 'it has few')
-    this.shares.putOff(namespace, ticket)
+    const few = isScarce ? this.#ofCluster(namespace) >= BOUNDS.few * 4 : false
+    ok(isFull || few || had.length >= BOUNDS.few || this.later.has(namespace), 'it has few')
+    this.shares.putOff(turnOf(namespace), ticket)
     this.later.set(namespace, [...(this.later.get(namespace) ?? []), ticket])
   }
 
@@ -53,23 +57,31 @@ class Model {
     const [, ...left] = tickets
     if (left.length === 0) this.kept.delete(namespace)
     else this.kept.set(namespace, left)
-    this.shares.release(namespace)
+    this.shares.release(turnOf(namespace))
   }
 
   again(): void {
-    const namespace = this.shares.next
-    if (namespace === undefined) return
-    ok(this.size < BOUNDS.window, 'what there is no room for is read again')
+    const turn = this.shares.next
+    if (turn === undefined) return
+    const { namespace } = turn
+    const before = this.size
     for (let count = 0; count < PAGE; count++) {
-      const ticket = this.shares.firstOf(namespace)
+      const ticket = this.shares.firstOf(turn)
       const [first, ...rest]: readonly number[] = this.later.get(namespace) ?? []
       equal(ticket, first)
-      if (ticket === undefined || !this.shares.keepFirst(namespace)) break
+      if (ticket === undefined || !this.shares.keepFirst(turn)) break
       this.kept.set(namespace, [...(this.kept.get(namespace) ?? []), ticket])
       if (rest.length === 0) this.later.delete(namespace)
       else this.later.set(namespace, rest)
     }
-    this.shares.passTurn(namespace)
+    this.shares.passTurn(turn)
+    ok(this.size > before, 'what there is no room for is read again')
+  }
+
+  #ofCluster(namespace: string): number {
+    const { cluster } = turnOf(namespace)
+    const own = [...this.kept].filter(([each]) => turnOf(each).cluster === cluster)
+    return own.flatMap(([, tickets]) => tickets).length
   }
 }
 
@@ -104,17 +116,37 @@ test('of a namespace in order, never more than the window, and each is kept in t
 
 test('a namespace with few has room beside one with very many', () => {
   const shares = new Shares({ window: 10_000, few: 50 })
+  const [many, few] = [
+    { cluster: 'c', namespace: 'many' },
+    { cluster: 'c', namespace: 'few' },
+  ]
   let kept = 0
   for (let ticket = 0; ticket < 100_000; ticket++) {
-    if (shares.keep('many')) kept++
-    else shares.putOff('many', ticket)
+    if (shares.keep(many)) kept++
+    else shares.putOff(many, ticket)
   }
   equal(kept, 7_500)
   ok(shares.hasRoom(250))
-  for (let count = 0; count < 50; count++) ok(shares.keep('few'))
-  equal(shares.keep('few'), false)
-  shares.putOff('few', 100_000)
+  for (let count = 0; count < 50; count++) ok(shares.keep(few))
+  equal(shares.keep(few), false)
+  shares.putOff(few, 100_000)
   equal(shares.next, undefined, 'both have enough')
-  for (let count = 0; count < 25; count++) shares.release('few')
-  equal(shares.next, 'few')
+  for (let count = 0; count < 25; count++) shares.release(few)
+  equal(shares.next, few)
+})
+
+test('a cluster with few has room beside one with very many namespaces', () => {
+  const shares = new Shares({ window: 10_000, few: 50 })
+  for (let ticket = 0; ticket < 100_000; ticket++) {
+    const turn = { cluster: 'slow', namespace: `team-${ticket % 1_000}` }
+    if (!shares.keep(turn)) shares.putOff(turn, ticket)
+  }
+  equal(shares.next, undefined, 'it has enough')
+  ok(shares.hasRoom(250))
+  const other = { cluster: 'other', namespace: 'app' }
+  for (let count = 0; count < 50; count++) ok(shares.keep(other))
+  equal(shares.keep(other), false)
+  shares.putOff(other, 100_000)
+  for (let count = 0; count < 25; count++) shares.release(other)
+  equal(shares.next, other)
 })
