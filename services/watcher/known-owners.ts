@@ -44,10 +44,13 @@ export class KnownOwners<Known extends InNamespace> {
   /** Those that were forgotten for it; itself, where there is no room for it. */
   set(uid: Uid, known: Known): readonly Uid[] {
     const { namespace } = known
-    if (this.#byUid.has(uid)) {
+    const former = this.#byUid.get(uid)
+    if (former?.namespace === namespace) {
       this.#byUid.set(uid, known)
       return []
     }
+    // An API server behind another one may give a uid twice: each namespace counts its own.
+    if (former !== undefined) this.delete(uid)
     if (this.#leftOut.has(namespace)) return [uid]
     const forgotten = this.#byUid.size < MOST_OWNERS ? [] : this.#makeRoom()
     if (this.#leftOut.has(namespace) || this.#isFull) return [...forgotten, uid]
