@@ -4,7 +4,7 @@
  *
  * What must stay true: a cluster is read and written by the context that leads to it, whose
  * identity is asked, and by no other. What no context leads to is named with its cluster, and
- * nothing is done there.
+ * nothing is done there. A cluster is planned once; what is found of it afterwards is in `partial`.
  *
  * Not here: what names an owner, and what that is by now (services/restore/owner-elsewhere.ts).
  */
@@ -64,25 +64,32 @@ export async function planAcross(
   signal: AbortSignal,
 ): Promise<AcrossPlan> {
   const parts: FarRestore[] = []
-  const doubts: string[] = []
-  const read = new Set([asked.from.cluster])
+  const doubts = new Set<string>()
   const queue = [asked.from]
   for (const { cluster, owners } of queue) {
     for (const far of [...(asked.namers.get(cluster) ?? [])].sort()) {
-      if (read.has(far)) continue
       const index = await indexArchive(log, codec, { cluster: far, trust: asked.trust }, signal)
       const doubt = untrustedText(index.untrusted)
-      if (doubt !== '') doubts.push(`of cluster ${far}: ${doubt}`)
+      if (doubt !== '') doubts.add(`of cluster ${far}: ${doubt}`)
       const { objects: all } = index
       const objects = asked.at === undefined ? all : existingAt(all, asked.at)
       const chosen = namersOf(objects, cluster, owners)
+      const planned = queue.find((each) => each.cluster === far)
+      if (planned !== undefined) {
+        const left = chosen.filter(({ uid }) => !planned.owners.some((each) => each.uid === uid))
+        if (left.length > 0) doubts.add(leftText(left.length, far, cluster))
+        continue
+      }
       if (chosen.length === 0) continue
-      read.add(far)
       parts.push(await partOf(far, chosen, asked, signal))
       queue.push({ cluster: far, owners: chosen.map(identityIn) })
     }
   }
-  return { parts, partial: doubts.join('; ') }
+  return { parts, partial: [...doubts].join('; ') }
+}
+
+function leftText(count: number, far: string, owners: string): string {
+  return `what names owners of cluster ${owners} in cluster ${far}, which was planned before, is left out (${count}): restore it by name, after this`
 }
 
 async function partOf(
