@@ -5,6 +5,7 @@
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a
  * terminal.
  */
+import type { Uid } from '../../core/model/object.ts'
 import { OWNER_ANNOTATION } from '../../core/model/rule/elsewhere.ts'
 import type { ArchivedObject } from '../../services/restore/archive-reader.ts'
 import type { Restored } from '../../services/restore/restore-run.ts'
@@ -163,7 +164,18 @@ function asOf(
 }
 
 function ownerOf({ reference, becomes, uid }: PlannedReference): string {
-  const owner = `owner ${reference.kind}/${reference.name}`
+  return ownerText(`owner ${reference.kind}/${reference.name}`, becomes, uid)
+}
+
+/** By its annotation, which is written as the owner is by then. */
+function elsewhereOf({ owner, becomes, uid }: PlannedElsewhere): string {
+  const { kind, name, cluster } = owner
+  const named = `owner ${kind}/${name} in cluster ${cluster}`
+  if (becomes !== 'unseen') return ownerText(named, becomes, uid)
+  return `${named} is named as it was (uid ${uid}), since no --context leads there`
+}
+
+function ownerText(owner: string, becomes: PlannedReference['becomes'], uid: Uid): string {
   switch (becomes) {
     case 'same':
       return `${owner} exists`
@@ -173,24 +185,6 @@ function ownerOf({ reference, becomes, uid }: PlannedReference): string {
       return `${owner} is created before`
     case 'dropped':
       return `${owner} is left out`
-  }
-}
-
-/** By its annotation, which is written as the owner is by then. */
-function elsewhereOf({ owner, becomes, uid }: PlannedElsewhere): string {
-  const { kind, name, cluster } = owner
-  const named = `owner ${kind}/${name} in cluster ${cluster}`
-  switch (becomes) {
-    case 'same':
-      return `${named} exists`
-    case 'other':
-      return `${named} is now uid ${uid}`
-    case 'made':
-      return `${named} is created before`
-    case 'dropped':
-      return `${named} is left out`
-    case 'unseen':
-      return `${named} is named as it was (uid ${uid}), since no --context leads there`
   }
 }
 

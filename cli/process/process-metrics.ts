@@ -18,7 +18,11 @@ import type { TaskObserver } from '../../services/graph/fold/task.ts'
 import type { Graph } from '../../services/graph/graph.ts'
 import type { Reaper, ReaperNote } from '../../services/reaper/reaper.ts'
 import { outcomeOf } from '../../services/reaper/tally.ts'
-import { brokenWatch, type WatcherObserver } from '../../services/watcher/status.ts'
+import {
+  brokenWatch,
+  type ElsewhereStatus,
+  type WatcherObserver,
+} from '../../services/watcher/status.ts'
 import type { Watcher } from '../../services/watcher/watcher.ts'
 import { type DiskSpace, spaceOf } from './disk-space.ts'
 import type { ProcessTraces } from './telemetry.ts'
@@ -169,25 +173,13 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
     meter,
     'kinfold_elsewhere_followed',
     'Of each cluster of which rules import owners: 1 while it is followed; otherwise nothing is deleted by these rules.',
-    () =>
-      watchers.flatMap((watcher) => {
-        const { name: cluster, elsewhere } = watcher.status()
-        return elsewhere.map(({ cluster: owner_cluster, cutOffBecause }) => {
-          return { value: cutOffBecause === '' ? 1 : 0, labels: { cluster, owner_cluster } }
-        })
-      }),
+    () => ofOwners(watchers, ({ cutOffBecause }) => Number(cutOffBecause === '')),
   )
   observeGauge(
     meter,
     'kinfold_elsewhere_left_out',
     'Of each cluster of which rules import owners: its namespaces of whose owners nothing is known, since they have too many.',
-    () =>
-      watchers.flatMap((watcher) => {
-        const { name: cluster, elsewhere } = watcher.status()
-        return elsewhere.map(({ cluster: owner_cluster, leftOut }) => {
-          return { value: leftOut.length, labels: { cluster, owner_cluster } }
-        })
-      }),
+    () => ofOwners(watchers, ({ leftOut }) => leftOut.length),
   )
   observeGauge(
     meter,
@@ -213,6 +205,19 @@ export function registerWatchers(meter: Meter, watchers: readonly Watcher[]): vo
       }),
     )
   }
+}
+
+/** Of each cluster of which rules import owners. */
+function ofOwners(
+  watchers: readonly Watcher[],
+  readingOf: (owners: ElsewhereStatus) => number,
+): readonly Reading[] {
+  return watchers.flatMap((watcher) => {
+    const { name: cluster, elsewhere } = watcher.status()
+    return elsewhere.map((owners) => {
+      return { value: readingOf(owners), labels: { cluster, owner_cluster: owners.cluster } }
+    })
+  })
 }
 
 function brokenWatches(watcher: Watcher): Reading[] {

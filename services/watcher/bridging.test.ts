@@ -6,6 +6,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { POSITION_KEY } from '../../core/graph/key.ts'
 import { FOLD_VERSION } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Produced, TaskLog, TopicBatch } from '../../ports/log.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Lineage } from '../../ports/record/lineage.ts'
@@ -51,7 +52,11 @@ afterEach(() => rig.stop())
 async function rules(...namespaces: readonly string[]): Promise<void> {
   const imports = namespaces.flatMap((each) => [`import:rs/${each}`, `export:rs/${each}/${ID}`])
   const rule = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} ${imports.join(' ')}`)
-  const value = rig.codec.encode({ type: 'RuleBook', rules: [rule], who: 'ann' })
+  await ruleBook([rule])
+}
+
+async function ruleBook(all: readonly Rule[]): Promise<void> {
+  const value = rig.codec.encode({ type: 'RuleBook', rules: all, who: 'ann' })
   await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
 }
 
@@ -223,12 +228,7 @@ test('a cluster is not followed before that list', async () => {
 })
 
 test('a kind that cannot be listed keeps only those clusters from being followed whose rules have it', async () => {
-  const west = ruleIn(`west secret 0 for:3600 elsewhere:west import:rs/team export:rs/team/${ID}`)
-  const north = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/${ID}`)
-  const value = rig.codec.encode({ type: 'RuleBook', rules: [west, north], who: 'ann' })
-  await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
-  await started()
-  await rig.stop()
+  await stoppedWithTwo()
   rig.broken = () => (rig.requests.at(-1) === 'LIST secrets' ? answered(503, {}) : undefined)
   await started()
   equal(cutOff(NORTH), '')
@@ -244,12 +244,7 @@ test('a kind that cannot be listed keeps only those clusters from being followed
 })
 
 test('a kind whose list hangs keeps no other cluster from being followed', async () => {
-  const west = ruleIn(`west secret 0 for:3600 elsewhere:west import:rs/team export:rs/team/${ID}`)
-  const north = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/${ID}`)
-  const value = rig.codec.encode({ type: 'RuleBook', rules: [west, north], who: 'ann' })
-  await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
-  await started()
-  await rig.stop()
+  await stoppedWithTwo()
   rig.broken = () =>
     rig.requests.at(-1) === 'LIST secrets' ? { ...answered(200, ''), body: silence() } : undefined
   rig.start()
@@ -259,6 +254,15 @@ test('a kind whose list hangs keeps no other cluster from being followed', async
   await pass(120)
   deepEqual((await said()).slice(before), ['followed', 'followed'], 'each minute')
 })
+
+/** It has two rules: of Secrets with owners in west, of ConfigMaps with owners in north. */
+async function stoppedWithTwo(): Promise<void> {
+  const west = ruleIn(`west secret 0 for:3600 elsewhere:west import:rs/team export:rs/team/${ID}`)
+  const north = ruleIn(`far cm 0 for:3600 elsewhere:${NORTH} import:rs/team export:rs/team/${ID}`)
+  await ruleBook([west, north])
+  await started()
+  await rig.stop()
+}
 
 function cutOff(cluster: string): string | undefined {
   return rig.watcher.status().elsewhere?.find((each) => each.cluster === cluster)?.cutOffBecause
@@ -306,8 +310,7 @@ test('other rules begin a new bridge, and none end it', async () => {
   const all = await said()
   ok(all.includes(`${OWNER.uid} there`), all.join())
   equal(all.at(-1), 'followed')
-  const value = rig.codec.encode({ type: 'RuleBook', rules: [], who: 'ann' })
-  await rig.log.append('orders', 0, [{ key: RULE_BOOK_KEY, value }])
+  await ruleBook([])
   await pass(30)
   const before = (await said()).length
   await pass(120)
