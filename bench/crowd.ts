@@ -94,7 +94,7 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
     await group.folded(turn.log)
     await answered(group.running, crowd.names)
   })
-  say('all clusters are folded and answer')
+  say(`all clusters are folded and answer: ${rounded(secondsOf(first), 1)} s`)
   const beat = crowd.beating()
   const silent = await spell(() => delay(options.silent * 1_000))
   say('no longer silent')
@@ -103,18 +103,20 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
     await group.folded(turn.log)
   })
   const memory = group.running.map(({ pid }) => rounded(memoryOf(pid).residentMb))
-  say('one process joins')
+  say(`one process joins those of ${memory.join(', ')} MB`)
   const moved = await movedTo(group, crowd, options)
-  say('one process is killed')
+  say(`it has its share after ${rounded(moved.afterMs / 1_000, 1)} s; one process is killed`)
   const [killed] = group.running
   const beganMs = performance.now()
   await killed?.kill()
   // One of each partition: all clusters of a partition are answered by the same process.
   await answered(group.running, crowd.names.slice(0, options.partitions))
   const againMs = performance.now() - beganMs
+  say(`each partition answers again after ${rounded(againMs / 1_000, 1)} s`)
   await answered(group.running, crowd.names)
   await beat.stop()
   await group.folded(turn.log)
+  say('all is folded again from the log')
   const verified = await verify(field, turn)
   const objects = options.clusters * options.objects
   const rows = [
