@@ -155,9 +155,9 @@ test('what is only followed waits until all that nobody answers is answered', as
     },
     [Symbol.asyncDispose]: async () => undefined,
   }
-  const one = start(t, log, { placement: () => placement })
   // Also where it fails: the process ends once it is let.
   t.after(() => log.let.resolve())
+  const one = start(t, log, { placement: () => placement })
   await until(() => one.opened.has(0) && one.graph.status().length === 2)
   for (let turn = 0; turn < 1_000; turn++) await setImmediate()
   deepEqual([...one.opened.keys()], [0])
