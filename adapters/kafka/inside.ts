@@ -294,6 +294,8 @@ function changed(what: string): Error {
 class ClusterLink implements Link {
   readonly #cluster: Cluster
   readonly #addresses: readonly string[]
+  /** Brokers and topics were read just now, and nothing was asked since. */
+  #isFresh = false
 
   constructor(cluster: Cluster, addresses: readonly string[]) {
     this.#cluster = cluster
@@ -303,6 +305,7 @@ class ClusterLink implements Link {
   async connect(topics: readonly string[]): Promise<void> {
     await this.#within(CONNECT_WITHIN_MS, this.#cluster.connect())
     await this.#within(CONNECT_WITHIN_MS, this.#cluster.addMultipleTargetTopics(topics))
+    this.#isFresh = topics.length > 0
   }
 
   async #within(timeoutMs: number, work: Promise<void>): Promise<void> {
@@ -339,7 +342,9 @@ class ClusterLink implements Link {
 
   /** kafkajs' own search hides why it finds none. */
   async coordinator(type: keyof typeof COORDINATOR, id: string): Promise<Broker> {
-    await this.refresh()
+    // A task that is taken over has just connected: each answer that it waits for delays it.
+    if (!this.#isFresh) await this.refresh()
+    this.#isFresh = false
     const body = new Writer(64).text(id).int8(COORDINATOR[type]).written
     const answer = await this.send(await this.controller(), { ...FIND_COORDINATOR, body })
     const read = new Reader(answer)

@@ -33,13 +33,16 @@ test('who listened is gone once its port has refused three times in a row', asyn
   const watch = new PeerWatch(LIMIT_MS)
   watch.watch(peer)
   equal(await watch.look(), undefined)
+  equal(watch.isDoubted, false)
   server.close()
   await once(server, 'close')
   equal(await watch.look(), undefined)
+  equal(watch.isDoubted, true)
   equal(await watch.look(), undefined)
   // The same one, reported again.
   watch.watch({ ...peer })
   deepEqual(await watch.look(), peer)
+  equal(watch.isDoubted, false, 'it is said once, and doubted anew')
   // Another process at this address has to be seen first.
   watch.watch({ ...peer, id: 'b' })
   for (let times = 0; times < 5; times++) equal(await watch.look(), undefined)

@@ -34,7 +34,12 @@ export class PeerWatch {
     this.#refusals = 0
   }
 
-  /** The peer, once it is gone. */
+  /** It may be gone: the next look decides, or the one after it. */
+  get isDoubted(): boolean {
+    return this.#refusals > 0
+  }
+
+  /** The peer, once it is gone; again after as many refusals, while it is watched. */
   async look(): Promise<Peer | undefined> {
     const peer = this.#peer
     if (peer === undefined) return undefined
@@ -42,7 +47,9 @@ export class PeerWatch {
     if (this.#peer !== peer) return undefined
     if (found === 'accepted') this.#hasAccepted = true
     this.#refusals = found === 'refused' && this.#hasAccepted ? this.#refusals + 1 : 0
-    return this.#refusals >= REFUSALS ? peer : undefined
+    if (this.#refusals < REFUSALS) return undefined
+    this.#refusals = 0
+    return peer
   }
 }
 

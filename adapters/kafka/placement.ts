@@ -33,9 +33,11 @@ import { refusalOf } from './settings.ts'
  */
 const SESSION_TIMEOUT_MS = 6_000
 /** Also how soon a process notices that another one joined or left. */
-const HEARTBEAT_MS = 500
+const HEARTBEAT_MS = 250
 /** Between two looks at the next process, and at what this one is ready for. */
 const LOOK_MS = 200
+/** The same, once a connection was refused. */
+const DOUBT_MS = 50
 /**
  * Of the claims and shares: another form needs another number, and the coordinator keeps the two
  * apart.
@@ -189,12 +191,15 @@ class GroupPlacement implements KafkaPlacement {
 
   async #watch({ peers, membership, own }: Watched, signal: AbortSignal): Promise<void> {
     const { clock, onWarning } = this.#options
+    let evicted = ''
     while (!signal.aborted) {
-      await clock.sleep(LOOK_MS, signal)
+      await clock.sleep(peers.isDoubted ? DOUBT_MS : LOOK_MS, signal)
       if (own.isOutdated) membership.joinAgain()
       const gone = signal.aborted ? undefined : await peers.look()
       if (gone === undefined) continue
-      onWarning?.(`${gone.url} no longer listens: its partitions are given to others`)
+      if (gone.id !== evicted)
+        onWarning?.(`${gone.url} no longer listens: its partitions are given to others`)
+      evicted = gone.id
       await membership.evict(gone.id)
     }
   }
@@ -222,7 +227,11 @@ class Holdings {
       this.#held.delete(partition)
       revoke.abort()
     }
-    for (const [partition, role] of roles) {
+    // Those that are to be answered come first.
+    const inOrder = [...roles].sort(
+      ([, a], [, b]) => Number(a !== 'active') - Number(b !== 'active'),
+    )
+    for (const [partition, role] of inOrder) {
       const held = this.#held.get(partition)
       if (held?.role === role) continue
       const revoke = held?.revoke ?? new AbortController()

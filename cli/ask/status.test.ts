@@ -28,6 +28,7 @@ const well: NonNullable<Read['list']['clusters'][number]['status']> = {
   overdue: { objects: 0, since: null, example: null },
   rules: null,
   cutOff: [],
+  forgotten: [],
 }
 const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
@@ -61,6 +62,19 @@ test('a cluster of owners that is not followed is named, with what ends it for g
   match(
     render(answer, 'table'),
     /^Rules of north wait for owners in cluster hub, which is cut off: its watcher has no contact \(should it be gone for good: kinfold plan forget-cluster hub\)$/m,
+  )
+})
+
+test('a cluster of owners that an order forgets is named, with what ends it', () => {
+  const hub = { name: 'hub', id: 'u', scope: 'hub' }
+  const forgotten = [
+    { ownerCluster: hub, who: 'ann', why: 'dismantled', since: '2026-05-31T00:00:00.000Z' },
+  ]
+  const answer = statusOf(readOf({ ...well, forgotten }))
+  deepEqual(answer.needs, [])
+  match(
+    render(answer, 'table'),
+    /^Rules of north delete nothing by owners in cluster hub, which ann had forgotten at 2026-05-31T00:00:00\S* \(dismantled; kinfold remember-cluster hub --why … ends it\)$/m,
   )
 })
 

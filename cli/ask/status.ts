@@ -16,7 +16,7 @@ import { ageText, labelOf, overdueText } from '../../services/graph/api/word.ts'
 import type { ClusterList, Cluster as ClusterRef } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { paint } from '../print/paint.ts'
-import { table } from '../print/table.ts'
+import { table, time } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { countOf } from '../print/word.ts'
 import type { ClientFlags, Server } from '../reach/client.ts'
@@ -267,6 +267,7 @@ function text({ clusters: all, needs, warnings, unseen }: Status, isAll: boolean
     moreText(needs.length - lines.length, 'need'),
     ...clusters.map(rulesText),
     ...clusters.flatMap(cutOffText),
+    ...clusters.flatMap(forgottenText),
     ...warnings.map((warning) => `${lineOf(warning)}\n`),
     ...unseen.map((each) => `Not watched in ${lineOf(each)}\n`),
   ].join('')
@@ -294,6 +295,15 @@ function cutOffText({ cluster, status }: ClusterRow): readonly string[] {
     const what = `Rules of ${labelOf(cluster)} wait for owners in cluster ${labelOf(ownerCluster)}`
     const command = `kinfold plan forget-cluster ${shellWord(ownerCluster.scope)}`
     return `${lineOf(`${what}, ${because} (should it be gone for good: ${command})`)}\n`
+  })
+}
+
+function forgottenText({ cluster, status }: ClusterRow): readonly string[] {
+  return (status?.forgotten ?? []).map(({ ownerCluster, who, why, since }) => {
+    const when = since === null ? '' : ` at ${time(since)}`
+    const what = `Rules of ${labelOf(cluster)} delete nothing by owners in cluster ${labelOf(ownerCluster)}`
+    const command = `kinfold remember-cluster ${shellWord(ownerCluster.scope)} --why …`
+    return `${lineOf(`${what}, which ${who} had forgotten${when} (${why}; ${command} ends it)`)}\n`
   })
 }
 

@@ -78,6 +78,13 @@ export const DIGEST_RECORDS = 1_000
  * cannot be reached, or of a standby.
  */
 export const TAKE_OVER_WAITS: Waits = { firstMs: 500, mostMs: 10_000 }
+/**
+ * A partition that this process is to follow waits until all that it has to answer are answered,
+ * for so long at most: reading a changelog from its beginning takes a processor, which is short
+ * when another process has just died. How often that is looked at.
+ */
+export const FIRST_ANSWERED_MS = 10_000
+export const FIRST_ANSWERED_STEP_MS = 50
 /** Before a task that another process has taken is taken back, if it is still given to this one. */
 export const RESIGNED_WAITS: Waits = { firstMs: 1_000, mostMs: 30_000 }
 /**

@@ -12,9 +12,9 @@ import { MemoryStore } from '../../adapters/memory/store.ts'
 import { policyOf } from '../../core/graph/graph.ts'
 import { identityOf } from '../../core/graph/identity.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import type { Log } from '../../ports/log.ts'
+import type { Log, TaskLog } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
-import type { Placement } from '../../ports/placement.ts'
+import type { Placed, Placement } from '../../ports/placement.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
 import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import type { Report } from '../../ports/share-out.ts'
@@ -61,7 +61,7 @@ interface Process {
 function start(
   t: TestContext,
   log: Log,
-  coordinator: MemoryCoordinator,
+  coordinator: Pick<MemoryCoordinator, 'placement'>,
   url = 'http://one',
   clock = systemClock(),
   policy = POLICY,
@@ -129,6 +129,42 @@ const isCaughtUp = ({ lagEntries }: PartitionStatus): boolean => lagEntries === 
 function memoryLog(partitions: number): MemoryLog {
   return new MemoryLog({ partitions, clock: systemClock() })
 }
+
+/** Takes no task over before it is let. */
+class SlowLog extends MemoryLog {
+  readonly let = Promise.withResolvers<void>()
+
+  override async openTask(partition: number): Promise<TaskLog> {
+    await this.let.promise
+    return await super.openTask(partition)
+  }
+}
+
+test('what is only followed waits until all that nobody answers is answered', async (t) => {
+  const log = new SlowLog({ partitions: 3, clock: systemClock() })
+  const revoked = new AbortController().signal
+  const given: readonly Placed[] = [
+    { partition: 0, role: 'active', revoked },
+    { partition: 1, role: 'standby', revoked },
+  ]
+  const placement: Placement = {
+    owners: () => new Map(),
+    async *assignments(_, signal) {
+      yield* given
+      await once(signal, 'abort')
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  // Also where it fails: the process ends once it is let.
+  t.after(() => log.let.resolve())
+  const one = start(t, log, { placement: () => placement })
+  await until(() => one.opened.has(0) && one.graph.status().length === 2)
+  for (let turn = 0; turn < 1_000; turn++) await setImmediate()
+  deepEqual([...one.opened.keys()], [0])
+  log.let.resolve()
+  await until(() => one.opened.has(1))
+  ok(isFolding(one))
+})
 
 test('a second process takes half of the tasks and gives them back, and the others go on undisturbed', async (t) => {
   const log = memoryLog(4)

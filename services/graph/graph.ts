@@ -22,7 +22,7 @@ import type { Report } from '../../ports/share-out.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
 import { Backoff } from '../../runtime/retry.ts'
-import { type Pace, RESIGNED_WAITS } from './config.ts'
+import { FIRST_ANSWERED_MS, FIRST_ANSWERED_STEP_MS, type Pace, RESIGNED_WAITS } from './config.ts'
 import { EventRates } from './event-rate.ts'
 import { GatheringStore } from './fold/bytes/gathering-store.ts'
 import { giveOrder } from './fold/order.ts'
@@ -165,6 +165,7 @@ export class Graph {
     const { partition } = seat.placed
     const { openStore, openHistories } = this.#parts
     while (isOurs(seat, signal)) {
+      await this.#afterAnswered(seat, signal)
       await using store = await openStore(partition)
       await using histories = await openHistories?.(partition)
       seat.histories = histories
@@ -175,6 +176,21 @@ export class Graph {
       }
     }
     this.#seats.delete(partition)
+  }
+
+  /** A partition that no process answers comes before one that another process answers. */
+  async #afterAnswered(seat: Seat, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts
+    const untilMs = clock.monotonicMs() + FIRST_ANSWERED_MS
+    const isWaiting = (): boolean =>
+      isOurs(seat, signal) && seat.placed.role === 'standby' && this.#isTakingOver()
+    while (isWaiting() && clock.monotonicMs() < untilMs) {
+      await clock.sleep(FIRST_ANSWERED_STEP_MS, signal)
+    }
+  }
+
+  #isTakingOver(): boolean {
+    return this.status().some(({ role, state }) => role === 'active' && state !== 'folding')
   }
 
   async #inRoles(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {

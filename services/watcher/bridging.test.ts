@@ -5,6 +5,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { POSITION_KEY } from '../../core/graph/key.ts'
+import { EMPTY_SET } from '../../core/model/hash.ts'
 import { FOLD_VERSION } from '../../core/model/policy.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
 import type { Produced, TaskLog, TopicBatch } from '../../ports/log.ts'
@@ -27,6 +28,7 @@ const WATCHED = {
   clusterEpoch: 1,
 } as const
 const BEAT_MS = 5_000
+const ORDER = { digest: null, listed: EMPTY_SET, who: 'ann', isProven: true, why: 'a test' }
 
 let rig: WatcherRig
 /** Of north: what its graph does; null while it stands still. */
@@ -317,6 +319,56 @@ test('other rules begin a new bridge, and none end it', async () => {
   equal((await said()).length, before)
   deepEqual(rig.watcher.status().elsewhere, [])
 })
+
+test('a cluster that an order forgets is neither read nor reported until an order takes it back', async () => {
+  await commit([record()])
+  await started()
+  await connected(false)
+  await pass(15)
+  const order = async (verb: string, cluster: string = ID): Promise<void> => {
+    const value = rig.codec.encode({ type: 'Directive', ...ORDER, verb, cluster, subject: NORTH })
+    const { end } = await rig.log.bounds('orders', 0)
+    await rig.log.append('orders', 0, [{ key: `order/0/${end}/test`, value }])
+  }
+  await order('forget-cluster', 'another')
+  await pass(15)
+  equal(cutOff(NORTH), 'its watcher has no contact: a test')
+  await order('forget-cluster')
+  await pass(15)
+  const before = (await said()).length
+  await connected(true)
+  await commit([record(WATCHED)])
+  await pass(180)
+  deepEqual((await said()).slice(before), [], 'whatever is heard of it')
+  deepEqual(rig.watcher.status().elsewhere, [])
+  const noted = (): number =>
+    rig.notes.filter(({ message }) => message === 'a cluster of owners is forgotten, as ordered')
+      .length
+  equal(noted(), 1)
+  await order('remember-cluster')
+  await pass(30)
+  await followedAnew(before)
+  await order('forget-cluster')
+  await rig.stop()
+  rig.forget()
+  const told = (await said()).length
+  await started()
+  await pass(60)
+  deepEqual((await said()).slice(told), [], 'a later watcher')
+  deepEqual(rig.watcher.status().elsewhere, [])
+  await order('remember-cluster')
+  await pass(30)
+  await followedAnew(told)
+  equal(cutOff(NORTH), '')
+})
+
+/** What was deleted meanwhile is said before that its cluster is followed, which is said last. */
+async function followedAnew(from: number): Promise<void> {
+  const since = (await said()).slice(from)
+  const at = since.indexOf(`${OWNER.uid} deleted`)
+  ok(at >= 0 && at < since.indexOf('followed'), since.join())
+  equal(since.at(-1), 'followed')
+}
 
 test('a log that cannot be read cuts off, and the watcher goes on', async () => {
   await started()

@@ -6,7 +6,8 @@
  * with a reason. What it publishes comes after the records of the objects, in the same partition
  * and under the same epoch. A cluster is followed only once it is known which objects name owners
  * there. Other rules, or a reader that is outdated, begin a new bridge, which knows nothing. Where
- * no rule imports owners, or nothing is exported to this cluster, nothing is read.
+ * no rule imports owners, or nothing is exported to this cluster, nothing is read; nor of a cluster
+ * that an order forgets, of which nothing is published either.
  *
  * Not here: what is published (owner-bridge.ts), whether a cluster is followed (other-cluster.ts),
  * which objects name owners (roll-call.ts).
@@ -19,7 +20,7 @@ import { FollowedTopic } from '../../ports/followed-topic.ts'
 import { type Entry, LogError } from '../../ports/log.ts'
 import { type Codec, CodecError } from '../../ports/record/codec.ts'
 import { kindKey } from './kind/catalog.ts'
-import { connectionKey } from './kind/marks.ts'
+import { connectionKey, type Reading } from './kind/marks.ts'
 import type { Slots } from './kind/slots.ts'
 import {
   OtherCluster,
@@ -40,14 +41,17 @@ export interface BridgingDeps extends LogDeps {
   /** Of the objects that name owners elsewhere, and the term of its watcher. */
   readonly cluster: ClusterId
   readonly epoch: number
-  /** Of the policy, when the term began. */
-  readonly rules: readonly Rule[]
+  /** When the term began. */
+  readonly reading: BridgedReading
   /** Into the partition of the cluster, in order with the records of its objects. */
   readonly publish: (event: BridgeEvent) => void
   readonly room: () => Promise<void>
   readonly lists: Slots
   readonly watching: () => Watching
 }
+
+/** The rules of the policy, and the clusters of owners that orders forget. */
+export type BridgedReading = Pick<Reading, 'rules' | 'forgotten'>
 
 /** One bridge, from one change of rules to the next. */
 interface Life {
@@ -99,17 +103,19 @@ export class Bridging implements Onlooker {
   readonly #connections: FollowedTopic
   readonly #assignments: FollowedAssignments
   #rules: readonly Rule[] = []
+  #forgotten: BridgedReading['forgotten']
   #life: Life | undefined
 
   constructor(deps: BridgingDeps) {
-    const { log, codec, clock, rules } = deps
+    const { log, codec, clock, reading } = deps
     this.#deps = deps
+    this.#forgotten = reading.forgotten
     this.#connections = new FollowedTopic({ log, clock, topic: 'control', prefix: CONNECTIONS })
     this.#assignments = new FollowedAssignments(log, codec, clock)
-    this.#begin(importing(rules, deps.cluster), true)
+    this.#begin(importing(reading.rules, deps.cluster), true)
   }
 
-  /** Of each cluster of which rules import owners. */
+  /** Of each cluster of which rules import owners, and which no order forgets. */
   status(): readonly ElsewhereStatus[] {
     const life = this.#life
     if (life === undefined) return []
@@ -126,8 +132,9 @@ export class Bridging implements Onlooker {
     this.#life?.bridge.noteGone(uid)
   }
 
-  /** The rules of the policy, as they are now. */
-  follow(rules: readonly Rule[]): void {
+  /** As they are now. */
+  follow({ rules, forgotten }: BridgedReading): void {
+    this.#forgotten = forgotten
     const imports = importing(rules, this.#deps.cluster)
     if (textOf(imports) !== textOf(this.#rules)) this.#begin(imports, false)
   }
@@ -172,6 +179,10 @@ export class Bridging implements Onlooker {
     const control = await this.#tried(() => this.#control())
     let isMore = false
     for (const [cluster, other] of life.others) {
+      if (this.#forgotten.has(cluster)) {
+        this.#forget(life, cluster)
+        continue
+      }
       const { epoch, of } = controlOf(control, cluster)
       const look = await this.#looked(() => other.look(of, signal))
       if (signal.aborted || life !== this.#life) return false
@@ -222,6 +233,15 @@ export class Bridging implements Onlooker {
     }
     this.#log(life, cluster, cutOffBecause)
     this.#logLeftOut(life, cluster)
+  }
+
+  /** For as long as the order stands: once it is taken back all is published anew. */
+  #forget({ bridge, status, logged }: Life, cluster: ClusterId): void {
+    if (!status.delete(cluster)) return
+    bridge.noteForgotten(cluster)
+    logged.delete(cluster)
+    const fields = { cluster: this.#deps.server.name, owner_cluster: cluster }
+    this.#deps.observer.note('info', 'a cluster of owners is forgotten, as ordered', fields)
   }
 
   /** Of a cluster that is about to be followed, nothing. */

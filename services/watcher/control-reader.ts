@@ -14,6 +14,7 @@ import { CodecError } from '../../ports/record/codec.ts'
 import { MARK_BOOK_KEY, PROTECT_PREFIX, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import type { Control } from '../../ports/record/service-record.ts'
 import type { WatcherConfig } from './config.ts'
+import { forgettingIn } from './kind/marks.ts'
 
 export interface RelistAsked {
   /** Null for all kinds. */
@@ -91,7 +92,7 @@ export class ControlReader {
     try {
       const options = { limit: config.controlPage, waitMs: config.controlWaitMs }
       const page = await this.#log.read('orders', 0, this.#nextOrder, options, signal)
-      if (page.entries.some(({ key }) => isAboutReading(key))) this.#isProjected = true
+      if (page.entries.some((entry) => this.#isAboutReading(entry))) this.#isProjected = true
       this.#nextOrder = page.next
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
@@ -143,6 +144,17 @@ export class ControlReader {
     this.#next = end
   }
 
+  /**
+   * By protections, rules and marks follows what is published of objects, and by orders which
+   * clusters of owners are followed.
+   */
+  #isAboutReading(entry: Entry): boolean {
+    const { key } = entry
+    if (key === RULE_BOOK_KEY || key === MARK_BOOK_KEY) return true
+    if (key.startsWith(PROTECT_PREFIX)) return true
+    return forgettingIn(this.#codec, entry, this.#cluster) !== undefined
+  }
+
   #relistIn(entry: Entry, take: (asked: RelistAsked) => void): void {
     if (entry.value === null) return
     try {
@@ -156,11 +168,6 @@ export class ControlReader {
       throw error
     }
   }
-}
-
-/** By protections, rules and marks follows what is published of objects. */
-function isAboutReading(key: string): boolean {
-  return key === RULE_BOOK_KEY || key === MARK_BOOK_KEY || key.startsWith(PROTECT_PREFIX)
 }
 
 async function unlessAway(read: () => Promise<void>): Promise<void> {

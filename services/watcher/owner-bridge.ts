@@ -205,6 +205,12 @@ export class OwnerBridge {
     }
   }
 
+  /** Until it is noted again nothing of it is published; then all is. */
+  noteForgotten(cluster: ClusterId): void {
+    const followed = this.#clusters.get(cluster)
+    if (followed !== undefined) followed.state = undefined
+  }
+
   /** All that is to be published now, in this order. */
   take(now: number): readonly BridgeEvent[] {
     return [...this.#clusters].flatMap(([cluster, followed]) =>

@@ -99,7 +99,7 @@ export class Session {
     this.#publisher = publisher
     this.#lists = new Slots(deps.config.concurrentLists)
     this.#bridging = new Bridging({
-      ...{ ...deps, cluster, epoch, rules: reading.rules, lists: this.#lists },
+      ...{ ...deps, cluster, epoch, reading, lists: this.#lists },
       publish: (event) => publisher.tell(cluster, event),
       room: () => publisher.room(),
       watching: () => this.#roster,
@@ -307,7 +307,7 @@ export class Session {
     const read = (): Promise<Reading> => readReading(log, codec, cluster)
     const now = await untilDone(this.#deps, read, this.#cut.signal)
     const digestOf = (each: Reading): string => projectionDigest(projectionBy(each, []))
-    if (digestOf(now) === digestOf(reading)) return this.#bridging.follow(now.rules)
+    if (digestOf(now) === digestOf(reading)) return this.#bridging.follow(now)
     this.#end = 'reprojected'
     this.#scope.end()
   }

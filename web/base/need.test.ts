@@ -31,6 +31,7 @@ const fine = {
     overdue: { objects: 0, since: null, example: null },
     rules: null,
     cutOff: [],
+    forgotten: [],
   },
 }
 

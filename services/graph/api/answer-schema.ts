@@ -160,6 +160,10 @@ const CLUSTER_STATUS = record({
     'Clusters of which rules import owners, and which are not followed from here; without those that an order forgets.',
     listOf(record({ ownerCluster: CLUSTER, because: say('As a clause.', TEXT) })),
   ),
+  forgotten: say(
+    'Clusters of which rules import owners, and which an order forgets here: nothing is due by an owner in them.',
+    listOf(record({ ownerCluster: CLUSTER, ...ORDERED, since: TIME_OR_NULL })),
+  ),
   refused: say(
     'Objects that the cluster refuses to change; null while they are counted.',
     NUMBER_OR_NULL,

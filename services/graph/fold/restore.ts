@@ -41,8 +41,10 @@ export async function restore(
   const replay = await beginReplay(log, codec, store, partition, fence, clock, signal)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
-  await checkWhole(log, partition, fence, signal)
-  await checkEvents(log, partition, replay.position, signal)
+  await Promise.all([
+    checkWhole(log, partition, fence, signal),
+    checkEvents(log, partition, replay.position, signal),
+  ])
   return { position: replay.position, entries }
 }
 
@@ -101,11 +103,13 @@ export async function beginReplay(
 }
 
 async function startOf(log: Log, store: Store, partition: number, most: bigint): Promise<bigint> {
-  const { start } = await log.bounds('changelog', partition)
   const checkpoint = store.checkpoint()
-  if (checkpoint === undefined) return start
+  if (checkpoint === undefined) return (await log.bounds('changelog', partition)).start
+  const [{ start }, whole] = await Promise.all([
+    log.bounds('changelog', partition),
+    log.wholeFrom('changelog', partition),
+  ])
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
-  const whole = await log.wholeFrom('changelog', partition)
   if (checkpoint.changelog >= start && checkpoint.changelog >= whole) return checkpoint.changelog
   // The log may no longer have the deletions of the meantime, and their keys would stay in the
   // store for ever.

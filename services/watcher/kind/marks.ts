@@ -14,11 +14,12 @@ import type { Protection } from '../../../core/model/policy.ts'
 import { isPolicyKind } from '../../../core/model/rule/policy-content.ts'
 import type { Rule } from '../../../core/model/rule/rule.ts'
 import type { Entry, Log, Produced } from '../../../ports/log.ts'
-import type { Codec } from '../../../ports/record/codec.ts'
+import type { Codec, Writable } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
 import {
   MARK_BOOK_KEY,
   markKeysIn,
+  ORDER_PREFIX,
   PROTECT_PREFIX,
   type Protecting,
   protectingOf,
@@ -54,6 +55,8 @@ export interface Reading {
   readonly rules: readonly Rule[]
   /** That answers read. */
   readonly marks: MarkKeys
+  /** Clusters of owners that an order forgets for this one. */
+  readonly forgotten: ReadonlySet<ClusterId>
 }
 
 /** `own`: rules of the cluster's own objects. */
@@ -124,7 +127,12 @@ export async function readReading(log: Log, codec: Codec, cluster: ClusterId): P
   const subjects: string[] = []
   let rules: readonly Rule[] = []
   let marks = NO_MARK_KEYS
-  for (const { key, value } of await log.latest('orders', 0)) {
+  const forgotten = new Set<ClusterId>()
+  for (const entry of await log.latest('orders', 0)) {
+    const { key, value } = entry
+    const about = forgettingIn(codec, entry, cluster)
+    if (about?.isForgotten === true) forgotten.add(about.owner)
+    if (about?.isForgotten === false) forgotten.delete(about.owner)
     if (key === RULE_BOOK_KEY) rules = rulesIn(codec, value)
     if (key === MARK_BOOK_KEY) marks = markKeysIn(codec, value)
     if (!key.startsWith(PROTECT_PREFIX)) continue
@@ -136,7 +144,34 @@ export async function readReading(log: Log, codec: Codec, cluster: ClusterId): P
       }
     }
   }
-  return { protection, subjects, rules, marks }
+  return { protection, subjects, rules, marks, forgotten }
+}
+
+/**
+ * What an order says of a cluster of owners; undefined where it is about another cluster of
+ * objects, or another matter. Whether it took effect is for the fold to say, which holds what a
+ * watcher no longer reports.
+ */
+export function forgettingIn(
+  codec: Codec,
+  { key, value }: Pick<Entry, 'key' | 'value'>,
+  cluster: ClusterId,
+): { readonly owner: ClusterId; readonly isForgotten: boolean } | undefined {
+  if (!key.startsWith(ORDER_PREFIX) || value === null) return undefined
+  const record = recordIn(codec, value)
+  if (record?.type !== 'Directive' || record.cluster !== cluster) return undefined
+  const { verb, subject: owner } = record
+  if (verb === 'forget-cluster') return { owner, isForgotten: true }
+  return verb === 'remember-cluster' ? { owner, isForgotten: false } : undefined
+}
+
+function recordIn(codec: Codec, value: Uint8Array): Writable | undefined {
+  try {
+    return codec.decode(value)
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
 }
 
 function rulesIn(codec: Codec, value: Entry['value']): readonly Rule[] {

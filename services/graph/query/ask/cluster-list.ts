@@ -112,23 +112,33 @@ async function statusOf(view: View, clock: Clock, refOf: RefOf): Promise<Cluster
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
     rules: rulesOf(view, tallies === undefined ? undefined : (tally?.rules ?? {})),
-    cutOff: cutOffFrom(view, refOf),
+    ...ownerClustersOf(view, refOf),
     refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),
     overdue: tallies === undefined ? null : await overdueOf(view, tally?.deleting ?? NONE_DELETING),
   }
 }
 
 /** Of the rules that may have anything deleted here. */
-function cutOffFrom({ facts, cluster }: View, refOf: RefOf): ClusterStatus['cutOff'] {
+function ownerClustersOf(
+  { facts, cluster }: View,
+  refOf: RefOf,
+): Pick<ClusterStatus, 'cutOff' | 'forgotten'> {
   const imported = facts.rules.flatMap(({ elsewhere }) => {
     const isShared = elsewhere?.exports.some(({ to }) => to.includes(cluster)) === true
     return elsewhere !== null && isShared ? [elsewhere.cluster] : []
   })
-  return [...new Set(imported)].flatMap((owner) => {
-    const because = unfollowedBecause(facts, owner)
-    if (because === '' || forgottenOf(facts, owner) !== undefined) return []
-    return [{ ownerCluster: refOf(owner), because }]
-  })
+  const cutOff: Row<ClusterStatus['cutOff']>[] = []
+  const forgotten: Row<ClusterStatus['forgotten']>[] = []
+  for (const owner of new Set(imported)) {
+    const ownerCluster = refOf(owner)
+    const order = forgottenOf(facts, owner)
+    const because = order === undefined ? unfollowedBecause(facts, owner) : ''
+    if (order !== undefined) {
+      const { who, why, at: since } = order
+      forgotten.push({ ownerCluster, who, why, since })
+    } else if (because !== '') cutOff.push({ ownerCluster, because })
+  }
+  return { cutOff, forgotten }
 }
 
 /** `counted`: undefined while that is not over. */

@@ -25,6 +25,7 @@ interface Asker {
   why(query: string): Promise<Why>
   /** Of each cluster, the clusters of owners that its status names. */
   cutOff(): Promise<readonly (readonly string[])[]>
+  forgotten(): Promise<readonly (readonly string[])[]>
 }
 
 async function asker(t: TestContext): Promise<Asker> {
@@ -64,6 +65,11 @@ async function asker(t: TestContext): Promise<Asker> {
       const { clusters } = (await response.json()) as ClusterList
       return clusters.map(({ status }) => (status?.cutOff ?? []).map(cutOffText))
     },
+    async forgotten() {
+      const response = await get(`${urls[0]}/v1/clusters`)
+      const { clusters } = (await response.json()) as ClusterList
+      return clusters.map(({ status }) => (status?.forgotten ?? []).map(forgottenText))
+    },
     async order(body) {
       const url = `${urls[1]}/v1/directives`
       const headers = { 'content-type': 'application/json' }
@@ -87,6 +93,12 @@ type CutOff = NonNullable<ClusterList['clusters'][number]['status']>['cutOff'][n
 
 function cutOffText({ ownerCluster, because }: CutOff): string {
   return `${ownerCluster.id}, ${because}`
+}
+
+type Forgotten = NonNullable<ClusterList['clusters'][number]['status']>['forgotten'][number]
+
+function forgottenText({ ownerCluster, who, why }: Forgotten): string {
+  return `${ownerCluster.id} by ${who}: ${why}`
 }
 
 const NAMES = 'annotation:kinfold.io/owner=north/example.com/Widget/team-a'
@@ -181,6 +193,7 @@ test('an order is of the plan that was shown, of one cluster, and is taken back 
   const given = await asked.order({ ...OF_D, digest })
   match(given.text, /^No object there is due by an owner in it any more: all of them stay\./)
   deepEqual(await asked.cutOff(), [['north, which is cut off: nothing is heard'], []])
+  deepEqual(await asked.forgotten(), [[], ['north by local:somebody: it was dismantled']])
   const { clusters } = await asked.plan()
   deepEqual(
     clusters.map(({ forgottenBy }) => forgottenBy?.why ?? null),
@@ -209,5 +222,6 @@ test('an order is of the plan that was shown, of one cluster, and is taken back 
   const remembered = await asked.order({ ...back, why: 'it is back' })
   match(remembered.text, /^What is due by an owner in it waits anew, for an hour at least\./)
   equal(await isDue(), true)
+  deepEqual(await asked.forgotten(), [[], []])
   match((await asked.order({ ...back, why: 'again' })).text, / It was not forgotten\.$/)
 })
