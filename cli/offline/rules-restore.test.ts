@@ -64,6 +64,11 @@ for (const [name, kinds] of ARCHIVED)
       await eventually('the draft is deleted', async () => (await names()).join() === 'kept')
       const tried = await run('rules', 'try', 'old-drafts', '--since', '10m')
       match(tried.stdout, /it selects 1 object and would have deleted 1\n/, tried.stderr)
+      // As `rules import` prints it, without what says that it is a config file.
+      const section = join(directory, 'section.yaml')
+      writeFileSync(section, RULES.slice(RULES.indexOf('rules:')))
+      const alone = await run('rules', 'try', 'old-drafts', '--since', '10m', '--rules', section)
+      equal(alone.stdout.split('\n')[1], tried.stdout.split('\n')[1], alone.stderr)
       equal((await run('rules', 'suspend', 'old-drafts')).code, 0)
 
       const asked = ['restore', '--rule', 'old-drafts', '--since', '10m', '-n', 'shop']
