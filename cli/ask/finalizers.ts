@@ -8,6 +8,7 @@
  * Not here: whether it may be removed (the answer says it), the call itself (the reaper's).
  */
 import type { Command } from 'commander'
+import { durationText } from '../../core/judge/rule.ts'
 import { durationOf, shellWord } from '../../core/model/text.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { labelOf } from '../../services/graph/api/word.ts'
@@ -93,7 +94,7 @@ async function list(flags: ListFlags): Promise<void> {
   }
   const partial = [...doubts].filter((each) => each !== '').join('; ')
   warnPartial(partial)
-  process.stdout.write(listText({ ...first, partial, objects, continue: null }, output))
+  process.stdout.write(listText({ ...first, partial, objects, continue: null }, output, olderMs))
 }
 
 const HEAD = [
@@ -101,13 +102,13 @@ const HEAD = [
   ...['DELETED-BY', 'BLOCKS', 'WAITS'],
 ]
 
-export function listText(answer: FinalizerList, output: Output): string {
+export function listText(answer: FinalizerList, output: Output, olderMs: number): string {
   if (output !== 'table') return structured(answer, output)
   const { objects } = answer
   if (objects.length === 0) {
     return answer.partial === ''
-      ? 'No finalizer holds anything.\n'
-      : 'Nothing is known to be held.\n'
+      ? `No finalizer has held anything for ${durationText(olderMs)} or more.\n`
+      : `Nothing is known to be held for ${durationText(olderMs)} or more.\n`
   }
   const rows = objects.map((each) => {
     const { cluster, namespace, since, finalizers, deletion, blocks } = each

@@ -3,6 +3,7 @@
  * each rule with the command that changes that.
  */
 
+import { durationText } from '../../core/judge/rule.ts'
 import { annotateCommand } from '../../core/model/rule/annotate.ts'
 import { shellWord } from '../../core/model/text.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
@@ -172,7 +173,8 @@ export function releaseText({ rule, clusters }: RuleList['rules'][number]): stri
     `Rule ${lineOf(rule.name)}: ${lineOf(rule.description)}\n`,
     `${lineOf(orderText(rule))}\n`,
     ...clusters.map(({ cluster, counts }) => {
-      const over = counts.overLimit === '' ? '' : ` ${counts.overLimit}.`
+      const over =
+        counts.overLimit === '' ? '' : ` ${counts.overLimit}; to enforce it releases all of that.`
       return `${lineOf(`Cluster ${labelOf(cluster)}: ${countsText(counts, rule)}${over}`)}\n`
     }),
     `Digest: ${rule.ruleDigest}\n`,
@@ -199,11 +201,11 @@ export function explanationText(answer: RuleExplanation, output: ExplainOutput):
     ...match.map((each) => `  ${each}`),
     'An object of these is due:',
     ...cases.map(({ what }) => `  ${what}`),
-    ...(forMs > 0 ? [`  once that was so for ${forMs / 1_000} s without a break`] : []),
+    ...(forMs > 0 ? [`  once that was so for ${durationText(forMs)} without a break`] : []),
     ...(rule.annotate === null
       ? [`Deleted with --cascade=${propagationPolicy}.`]
       : [annotationText(rule).trim()]),
-    'Read for it:',
+    'Read of its kinds, for all rules about them:',
     ...read,
   ]
   return lines.map((line) => `${lineOf(line)}\n`).join('') + objectText(object)
@@ -211,9 +213,9 @@ export function explanationText(answer: RuleExplanation, output: ExplainOutput):
 
 function objectText(object: RuleExplanation['object']): string {
   if (object === null) return ''
-  const { kind, name, namespace, unreadBecause, isMatched, dueAt, isDue, terms, cases } = object
+  const { kind, name, namespace, terms, cases } = object
   const at = namespace === '' ? '' : ` -n ${namespace}`
-  const head = `\n${lineOf(`${kind}/${name}${at}: ${endText({ unreadBecause, isMatched, dueAt, isDue })}`)}\n`
+  const head = `\n${lineOf(`${kind}/${name}${at}: ${endText(object)}`)}\n`
   const rows = [
     ...terms.map((each) => termRow('', each)),
     ...cases.flatMap(({ what, terms: own, dueAt: time_, because }) => [
@@ -238,14 +240,14 @@ function termRow(indent: string, { what, isTrue, value }: Explained['terms'][num
   return [word, indent + what, value ?? '']
 }
 
-function endText({
-  unreadBecause,
-  isMatched,
-  dueAt,
-  isDue,
-}: Pick<Explained, 'unreadBecause' | 'isMatched' | 'dueAt' | 'isDue'>): string {
+function endText({ unreadBecause, isMatched, dueAt, isDue, terms }: Explained): string {
   if (unreadBecause !== '') return unreadBecause
   if (isMatched !== true) return 'the rule is not about it'
   if (dueAt === null) return 'no case has a time for it, so it is not due'
-  return isDue ? `due since ${time(dueAt)}` : `due at ${timeAhead(dueAt)}`
+  if (isDue) return `due since ${time(dueAt)}`
+  // Those of its match hold: what is left asks for other objects, or for its own annotation.
+  const open = terms.filter(({ isTrue }) => isTrue !== true)
+  if (open.length === 0) return `due at ${timeAhead(dueAt)}`
+  const isKnown = open.some(({ isTrue }) => isTrue === false)
+  return `not due, since ${isKnown ? 'a term does not hold' : 'it is not known whether each term holds'}`
 }

@@ -111,6 +111,22 @@ To enforce it: kinfold rules enforce mark --digest D --why …
   match(why, /^Verdict: annotate\. rule mark: due/m)
 })
 
+test('an object whose time came, and that a condition keeps, is not called due', async (t) => {
+  const kinfold = await started(t, ['rule last rs 0 keep:1', 'put rs/a', 'put rs/b'])
+  const { stdout: plan } = await kinfold('rules', 'plan', 'last', '-o', 'name')
+  const kept = plan === 'replicaset.apps/a\n' ? 'b' : 'a'
+  const { stdout } = await kinfold('rules', 'explain', 'last', `replicaset/${kept}`, '-n', 'ns')
+  match(stdout, /^ReplicaSet\/\w -n ns: not due, since a term does not hold$/m)
+  match(stdout, /^no +beyond the newest 1 of the cluster/m)
+})
+
+test('before a rule that is over its limit is enforced, it is said what that releases', async (t) => {
+  const many = Array.from({ length: 5 }, (_, at) => `put rs/m${at} [created:1]`)
+  const kinfold = await started(t, ['rule few rs 10 namespace:ns limit:2', ...many])
+  const { stderr, stdout } = await kinfold('rules', 'enforce', 'few', '--why', 'x')
+  match(`${stdout}${stderr}`, /over its limit: [^;]+; to enforce it releases all of that\.$/m)
+})
+
 test('a plan has as many pages as its limit takes', async (t) => {
   const many = Array.from({ length: 620 }, (_, at) => `put cm/m${at} [created:${at}]`)
   const kinfold = await started(t, ['rule all cm 1', ...many])

@@ -195,15 +195,12 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   await using log = source.log
   const cluster = flags.fromCluster ?? here
   const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
-  const {
-    objects: all,
-    namers,
-    gaps,
-    incomplete,
-  } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
+  const index = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
+  const { objects: all, before, namers, gaps, incomplete } = index
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
   const kinds = await kindsOf(restorer, signal)
-  const { of, chosen } = await choose(source, objects, asked, { words, flags, kinds, at })
+  const choosing = { asked, words, flags, kinds, at, before }
+  const { of, chosen } = await choose(source, objects, choosing, signal)
   const survey = await surveyFor(chosen, kinds, restorer, signal)
   const controlled = flags.includeControlled === true
   const wishes = { lost: lost ?? 'refuse', controlled, included }
@@ -355,22 +352,26 @@ function askedFor(words: readonly string[], flags: RestoreFlags): Asked {
 }
 
 interface Choosing {
+  readonly asked: Asked
   readonly words: readonly string[]
   readonly flags: RestoreFlags
   readonly kinds: Awaited<ReturnType<typeof kindsOf>>
   readonly at: string | undefined
+  readonly before: Objects
 }
 
 async function choose(
   source: ArchiveSource,
   objects: Objects,
-  asked: Asked,
-  { words, flags, kinds, at }: Choosing,
+  { asked, words, flags, kinds, at, before }: Choosing,
+  signal: AbortSignal,
 ): Promise<{ readonly of: RestoredOf; readonly chosen: readonly ArchivedObject[] }> {
   if ('rule' in asked) {
-    const chosen = deletedByRule(objects, asked)
+    const carriedOut = await carriedOutOf(source, before, asked, signal)
+    const chosen = deletedByRule(objects, carriedOut, asked)
     if (chosen.length > 0) return { of: { type: 'rule', selector: asked }, chosen }
-    const named = new Set([...objects.values()].map(({ rule }) => rule).filter((it) => it !== ''))
+    const records = [...objects.values(), ...carriedOut.values()]
+    const named = new Set(records.map(({ rule }) => rule).filter((it) => it !== ''))
     const some =
       named.size === 0 ? 'no rule has' : `these have: ${[...named].slice(0, 10).join(', ')}`
     throw bad(`the archive has nothing that rule ${asked.rule} had deleted since then; ${some}`)
@@ -379,6 +380,18 @@ async function choose(
   const root = onlyRoot(roots, words, at)
   const of = { type: 'object', root, isArchived: isArchived(objects, root) } as const
   return { of, chosen: chosenOf(objects, root, flags) }
+}
+
+/** Without those of that rule whose DELETE did not go through: another hand deleted the object. */
+async function carriedOutOf(
+  source: ArchiveSource,
+  before: Objects,
+  { rule }: RuleSelector,
+  signal: AbortSignal,
+): Promise<Objects> {
+  const own = [...before.values()].flatMap((object) => (object.rule === rule ? [{ object }] : []))
+  const { reasons } = await failuresOf(source, own, signal)
+  return new Map([...before].filter(([uid]) => !reasons.has(uid)))
 }
 
 function deletedAgain({ rule }: RuleSelector): readonly string[] {
@@ -413,17 +426,19 @@ async function objectsOf(
   cluster: { readonly id: string; readonly name: string },
   trust: Trust,
   signal: AbortSignal,
-): Promise<Pick<ArchiveIndex, 'objects' | 'namers' | 'gaps'> & { readonly incomplete: string }> {
+): Promise<
+  Pick<ArchiveIndex, 'objects' | 'before' | 'namers' | 'gaps'> & { readonly incomplete: string }
+> {
   const asked = { cluster: cluster.id, trust }
   const index = await indexArchive(log, codec, asked, signal)
-  const { objects, namers, gaps, clusters, incomplete: lost } = index
+  const { objects, before, namers, gaps, clusters, incomplete: lost } = index
   const broken =
     lost === 0
       ? ''
       : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
   const reasons = [broken, untrustedText(index.untrusted)]
   const incomplete = reasons.filter((reason) => reason !== '').join('; ')
-  if (objects.size > 0) return { objects, namers, gaps, incomplete }
+  if (objects.size > 0) return { objects, before, namers, gaps, incomplete }
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
     clusters.size === 0
@@ -566,7 +581,7 @@ function chosenOf(
 /** Those who restore over Kafka need not be able to read the events. */
 async function failuresOf(
   { log, codec }: ArchiveSource,
-  steps: readonly Step[],
+  steps: readonly Pick<Step, 'object'>[],
   signal: AbortSignal,
 ): Promise<Failures> {
   const objects = steps.map(({ object }) => object)

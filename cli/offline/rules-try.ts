@@ -17,7 +17,8 @@ import {
   type TrialCase,
   type TrialResult,
 } from '../../services/graph/audit/rule-trial.ts'
-import { graphOptionsOf, type UpFlags, upConfig } from '../config/config.ts'
+import { graphOptionsOf, type UpFlags, upConfig, upConfigOf } from '../config/config.ts'
+import { readConfigMapping } from '../config/config-file.ts'
 import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
 import { bad, moment } from '../config/setting.ts'
@@ -44,7 +45,10 @@ export function addTry(rules: Command): void {
     )
     .argument('<name>', 'of the rule')
     .requiredOption('--since <t>', 'from then on: how long ago (30d), or RFC 3339')
-    .option('--rules <file>', "config file that has the rule (default: the log's policy has it)")
+    .option(
+      '--rules <file>',
+      "config file that has the rule, or its section rules alone (default: the log's policy has it)",
+    )
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
@@ -87,8 +91,13 @@ async function ruleNamed(name: string, flags: TryFlags): Promise<Rule> {
   )
 }
 
+/** Also of the section alone, as `kinfold rules import` prints it. */
 function rulesIn(file: string): readonly Rule[] {
-  return graphOptionsOf(upConfig({ config: file } as UpFlags)).policy.policy.rules
+  const flags = { config: file } as UpFlags
+  const content = readConfigMapping(file)
+  const isSection = Object.keys(content).join() === 'rules'
+  const config = isSection ? upConfigOf(flags, content) : upConfig(flags)
+  return graphOptionsOf(config).policy.policy.rules
 }
 
 async function rulesOnLog(flags: TryFlags): Promise<readonly Rule[]> {

@@ -122,7 +122,9 @@ async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promis
   }
   for (const kind of listed) {
     if (!NEVER_GROUPS.has(kind.group)) continue
-    throw bad(`${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out`)
+    throw bad(
+      `${from}: ${nameOf(kind)} is never Kinfold's to collect: leave it out; for a rule about use, grant get, list and watch of it yourself`,
+    )
   }
   const all = sorted(listed.filter(isKept))
   const known: KnownKinds = {

@@ -19,7 +19,7 @@ import type { ArchiveKey } from '../../runtime/archive/archive-key.ts'
 import { openedPieces } from '../../runtime/archive/archive-record.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { type ArchiveKeys, type Trust, TrustedRecords, type Untrusted } from './trusted-record.ts'
+import { type ArchiveKeys, type Counted, type Trust, TrustedRecords } from './trusted-record.ts'
 
 /** An object in the archive, without its body. */
 export interface ArchivedObject extends Omit<Archived, 'chunk' | 'last' | 'piece'> {
@@ -35,15 +35,13 @@ export function placeOf(object: ArchivedObject): NamedResource {
   return { group, kind, version, resource, scope, namespace, name }
 }
 
-export interface ArchiveIndex {
-  readonly objects: ReadonlyMap<Uid, ArchivedObject>
+export interface ArchiveIndex extends Counted<ArchivedObject> {
   /** Clusters that have something in the archive. */
   readonly clusters: ReadonlySet<ClusterId>
   /** By cluster of owners: those with objects that name one there by `kinfold.io/owner`. */
   readonly namers: ReadonlyMap<ClusterId, ReadonlySet<ClusterId>>
   /** Records that could not be read, or have not all of their pieces. */
   readonly incomplete: number
-  readonly untrusted: Untrusted
   /** By namespace: what is known not to have been archived. */
   readonly gaps: ReadonlyMap<string, ArchiveGap>
 }

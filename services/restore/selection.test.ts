@@ -76,11 +76,15 @@ test('what a rule had deleted since then is taken with its dependents, each once
     archived('by-hand', 0, 95),
     byRule(dependent('default/child', 'recent'), ''),
   ])
+  // Of the deletion that was observed only the record from before it names the rule.
+  objects.set(...archived('seen', 0, 60))
+  const before = new Map([byRule(archived('seen', 0, 59), 'seen')])
   const since = (at: number, rule = 'previews'): readonly string[] =>
-    deletedByRule(objects, { rule, since: at }).map(({ uid }) => uid)
+    deletedByRule(objects, before, { rule, since: at }).map(({ uid }) => uid)
   deepEqual(since(50), ['recent', 'default/child'])
   deepEqual(since(91), [])
   deepEqual(since(0, 'tokens'), ['other'])
+  deepEqual([since(60, 'seen'), since(61, 'seen')], [['seen'], []])
   deepEqual(since(0, 'none'), [])
 })
 

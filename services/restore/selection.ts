@@ -28,14 +28,19 @@ export interface RuleSelector {
   readonly since: number
 }
 
-/** What a rule had deleted since then, and all dependents of it: each once. */
+/**
+ * What a rule had deleted since then, and all dependents of it: each once. A deletion that was
+ * observed names no rule: the record `before` it does.
+ */
 export function deletedByRule(
   objects: Objects,
+  before: Objects,
   { rule, since }: RuleSelector,
 ): readonly ArchivedObject[] {
   const found = new Map<Uid, ArchivedObject>()
   for (const object of objects.values()) {
-    if (object.rule !== rule || object.at < since) continue
+    const by = before.get(object.uid)?.rule ?? object.rule
+    if (by !== rule || object.at < since) continue
     for (const each of subtreeOf(objects, identityIn(object))) found.set(each.uid, each)
   }
   return [...found.values()]

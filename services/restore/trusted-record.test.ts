@@ -284,3 +284,17 @@ for (const other of OTHERS) {
     await rejects(texts(), /ConfigMap\/cart cannot be read .*: its content is of another object/)
   })
 }
+
+test('what was archived before its DELETE, and again when that was observed, keeps the rule of the former', async () => {
+  const seen = { command: '', rule: '', resourceVersion: '8', at: 2_001 }
+  const { objects, before, texts } = await known([
+    ...sealed({ rule: 'previews' }, 'before'),
+    ...sealed(seen, 'last'),
+  ])
+  deepEqual(await texts(), ['last'])
+  deepEqual([objects.get('u-1')?.rule, before.get('u-1')?.rule], ['', 'previews'])
+  // A later command of another cause has the word; one without an observed deletion is its own.
+  const twice = [...sealed({ rule: 'previews' }), ...sealed({ command: '0-2-0', at: 2_001 })]
+  equal((await known([...twice, ...sealed({ ...seen, at: 2_002 })])).before.get('u-1')?.rule, '')
+  deepEqual((await known(twice)).before.size, 0)
+})

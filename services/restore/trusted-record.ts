@@ -41,11 +41,21 @@ export interface Untrusted {
 /** As a record's head has it. */
 type Head = ArchivedHead & Pick<Archived, 'keyId' | 'nonce'>
 
+export interface Counted<Kept> {
+  readonly objects: ReadonlyMap<Uid, Kept>
+  /**
+   * Of those whose deletion was observed afterwards: the record from before the DELETE, which alone
+   * has its command and its rule.
+   */
+  readonly before: ReadonlyMap<Uid, Kept>
+  readonly untrusted: Untrusted
+}
+
 export class TrustedRecords<Kept extends Head> {
   readonly #trust: Trust
-  readonly #proven = new Map<Uid, Kept>()
-  readonly #unopened = new Map<Uid, Kept>()
-  readonly #plain = new Map<Uid, Kept>()
+  readonly #proven = new Youngest<Kept>()
+  readonly #unopened = new Youngest<Kept>()
+  readonly #plain = new Youngest<Kept>()
   #changed = 0
   #plaintext = 0
   #unopenedRecords = 0
@@ -58,34 +68,52 @@ export class TrustedRecords<Kept extends Head> {
   add(object: Kept, bytes: Uint8Array): void {
     if (object.keyId === '') {
       this.#plaintext++
-      return keepYounger(this.#plain, object)
+      return this.#plain.add(object)
     }
     const key = this.#trust.keys.get(object.keyId)
     if (key === undefined) {
       this.#unopenedRecords++
-      return keepYounger(this.#unopened, object)
+      return this.#unopened.add(object)
     }
     if (openedPieces(object, bytes, key) === undefined) this.#changed++
-    else keepYounger(this.#proven, object)
+    else this.#proven.add(object)
   }
 
-  counted(): { readonly objects: ReadonlyMap<Uid, Kept>; readonly untrusted: Untrusted } {
+  counted(): Counted<Kept> {
     const { keys, allowPlaintext } = this.#trust
-    const unopenedKeys = new Set(this.#unopened.values().map(({ keyId }) => keyId))
+    const unopenedKeys = new Set(this.#unopened.last.values().map(({ keyId }) => keyId))
     const showsUnopened = keys.size === 0
     const takesPlaintext = allowPlaintext || (showsUnopened && this.#unopenedRecords === 0)
-    const objects = new Map<Uid, Kept>([
-      ...(takesPlaintext ? this.#plain : []),
-      ...(showsUnopened ? this.#unopened : []),
-      ...this.#proven,
-    ])
+    const taken = [
+      ...(takesPlaintext ? [this.#plain] : []),
+      ...(showsUnopened ? [this.#unopened] : []),
+      this.#proven,
+    ]
+    const objects = new Map(taken.flatMap(({ last }) => [...last]))
+    const before = new Map(
+      taken
+        .flatMap(({ commanded }) => [...commanded])
+        .filter(([uid]) => objects.get(uid)?.command === ''),
+    )
     const untrusted = {
       changed: this.#changed,
       plaintext: takesPlaintext ? 0 : this.#plaintext,
       unopened: this.#unopenedRecords,
       ...{ unopenedKeys, showsUnopened },
     }
-    return { objects, untrusted }
+    return { objects, before, untrusted }
+  }
+}
+
+/** Of each object the record of the latest time. */
+class Youngest<Kept extends Head> {
+  readonly last = new Map<Uid, Kept>()
+  /** Among those that were made before a DELETE. */
+  readonly commanded = new Map<Uid, Kept>()
+
+  add(object: Kept): void {
+    keepYounger(this.last, object)
+    if (object.command !== '') keepYounger(this.commanded, object)
   }
 }
 

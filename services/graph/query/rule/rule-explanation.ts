@@ -14,7 +14,13 @@ import { unsureOfUse, useOf } from '../../../../core/judge/unused.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { ObjectMeta, Pair } from '../../../../core/model/object.ts'
 import { BEYOND_READS, MOST_PROJECTED } from '../../../../core/model/rule/field-path.ts'
-import { isReadFor, type Rule, rulesOfKind, type Term } from '../../../../core/model/rule/rule.ts'
+import {
+  isReadFor,
+  type Rule,
+  type RuleCase,
+  rulesOfKind,
+  type Term,
+} from '../../../../core/model/rule/rule.ts'
 import type { RuleExplanation } from '../../api/answer-schema.ts'
 import type { Unshaped } from '../../api/document.ts'
 import { judgedOf } from '../answer/tree.ts'
@@ -51,12 +57,14 @@ export function explained(view: View, rule: Rule, node: Node, sight: Sight): Exp
   const dueness = isRead && isAbout ? dueWith(view.facts, rule, object) : null
   const terms = termsOf(rule, object, { isRead, now })
   const isOut = terms.some((each) => each.isTrue === false)
+  const conditions = conditionsOf(view, rule, object, { isRead, sight })
+  const isOpen = conditions.every((each) => each.isTrue === true)
   return {
     ...{ group, kind, namespace, name, uid, isRead, unreadBecause },
     isMatched: isRead ? isAbout && isMatch(rule.match, object, now) : isOut ? false : null,
     dueAt: dueness?.at ?? null,
     isDue: dueness !== null && dueness.at <= now && isMet(view.facts, rule, object),
-    terms: [...terms, ...conditionsOf(view, rule, object, { isRead, sight })],
+    terms: [...terms, ...conditions],
     cases: rule.cases.map((each) => {
       const found = isRead ? caseOf(rule, each, object) : null
       return {
@@ -66,7 +74,9 @@ export function explained(view: View, rule: Rule, node: Node, sight: Sight): Exp
           return explainedTerm(fieldText(term), term, fields, isRead)
         }),
         dueAt: found?.at ?? null,
-        because: found?.because ?? '',
+        // It has the conditions in it, as if they held.
+        because:
+          found === null ? unreadTimeText(each, object, isRead) : isOpen ? found.because : '',
       }
     }),
     ...judgedOf(node),
@@ -119,6 +129,25 @@ function conditionsOf(
     terms.push({ what: unusedText(rule), isTrue, value })
   }
   return terms
+}
+
+/** Of a case that has no time: what was read in the place of one; empty where all is given. */
+function unreadTimeText({ since, after }: RuleCase, object: ObjectMeta, isRead: boolean): string {
+  if (!isRead) return ''
+  const fields = object.projected?.fields ?? []
+  const said = (what: string, value: string | undefined): string =>
+    `${what} is ${value === undefined ? 'not set' : JSON.stringify(value)}`
+  const read = [
+    ...(after.type === 'seconds' ? [said(after.path, textOf(fields, after.path))] : []),
+    ...(after.type === 'duration'
+      ? [said(`annotation ${after.annotation}`, textOf(object.annotations, after.annotation))]
+      : []),
+    ...(since.type === 'field' ? [said(since.path, textOf(fields, since.path))] : []),
+    ...(since.type === 'annotation'
+      ? [said(`annotation ${since.key}`, textOf(object.annotations, since.key))]
+      : []),
+  ]
+  return read.join(', ')
 }
 
 /** Empty where it was read with all that rules of its kind read. */

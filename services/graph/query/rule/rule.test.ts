@@ -277,6 +277,20 @@ test('of a rule that keeps the newest the plan has what is beyond', async (t) =>
   deepEqual(object?.terms.at(-1), {
     ...{ what: 'beyond the newest 1 of the cluster', isTrue: false, value: null },
   })
+  // It is not beyond them, so no sentence says that it is due since it is.
+  equal(object?.cases[0]?.because, '')
+})
+
+test('where a time cannot be read an explanation has what was read in its place', async (t) => {
+  const story = ['rule ttl cm 0 ttl:ttl', 'put cm/a [annotation:ttl=soon]', 'put cm/b']
+  const asked = await asker(t, story)
+  const of = async (name: string) => {
+    const query = `kind=configmaps&name=${name}&namespace=ns`
+    const { object } = await asked.explain('ttl', query)
+    return [object?.dueAt, object?.cases[0]?.because]
+  }
+  deepEqual(await of('a'), [null, 'annotation ttl is "soon"'])
+  deepEqual(await of('b'), [null, 'annotation ttl is not set'])
 })
 
 test('of a rule about what names no Node the plan has what names none that is known', async (t) => {
