@@ -63,7 +63,17 @@ export function importJanitor(entries: readonly unknown[]): Import {
       return importedRule(rule, former)
     })
   })
-  return { policies, notes: NOTES }
+  return { policies, notes: [...keptNotes(before), ...NOTES] }
+}
+
+/** Its TTL keeps what it matches, and no rule says that; those after it that may match are left out. */
+function keptNotes(rules: readonly JanitorRule[]): readonly string[] {
+  const kept = rules.filter(
+    ({ ttl, ttlText }) => ttl === Number.POSITIVE_INFINITY && ttlText !== '',
+  )
+  if (kept.length === 0) return []
+  const names = kept.map(({ id }) => id).join(', ')
+  return [`rules that keep what they match for ever need no entry: ${names}`]
 }
 
 /** Of one that is not understood: it may match anything, and keep it. */

@@ -305,6 +305,20 @@ test('a ConfigMap of kube-janitor is read, and its flags are named', async () =>
   match(other.stderr, /ConfigMap is no policy of kyverno/)
 })
 
+test('one that keeps for ever is named, and what YAML 1.1 takes for another value is quoted', async () => {
+  const file = written(
+    'kept.yaml',
+    `rules:
+- { id: a, resources: [jobs], jmespath: "metadata.annotations.a == 'yes'", ttl: 1h }
+- { id: kept, resources: [pods], jmespath: "metadata.labels.b == 'c'", ttl: forever }
+`,
+  )
+  const { code, stdout, stderr } = await runKinfold(['rules', 'import', file])
+  equal(code, 0, stderr)
+  match(stdout, /^ +a: "yes"$/m)
+  match(stderr, /^note: rules that keep what they match for ever need no entry: kept$/m)
+})
+
 for (const [name, text, sentence] of [
   ['nothing', '', /has no policies/],
   ['no YAML', 'a: [', /bad\.yaml: /],

@@ -25,6 +25,8 @@ import { importKyverno, KYVERNO_KINDS, KYVERNO_NOTES } from './kyverno.ts'
 const TOOLS = ['kube-janitor', 'k8s-cleaner', 'kyverno'] as const
 type Tool = (typeof TOOLS)[number]
 const MOST_BYTES = 1_048_576
+/** An entry is often moved into a policy, and kubectl reads YAML 1.1: there `yes` is no text. */
+const PRINTED = { aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const
 
 export function addRuleImport(rules: Command): void {
   rules
@@ -37,7 +39,7 @@ export function addRuleImport(rules: Command): void {
       const { policies, notes } = checked(importOf(documentsIn(file), tool, file))
       const rules = policies.flatMap((each) => each.rules)
       configRules(rules, `rules of ${file}`)
-      process.stdout.write(yaml().stringify({ rules }, { aliasDuplicateObjects: false }))
+      process.stdout.write(yaml().stringify({ rules }, PRINTED))
       const left = policies.filter(({ leftOut }) => leftOut !== '')
       for (const { from, leftOut } of left) {
         process.stderr.write(`left out: ${lineOf(`${from}: ${leftOut}`)}\n`)
