@@ -19,6 +19,7 @@ import { agoText, countOf, lineOf, type Named, timeText } from './base/text.ts'
 import { type Deletion, deletedPhrases } from './deletion-text.ts'
 import { type End, endOf } from './record/end.ts'
 import { Phrases } from './record/who.ts'
+import { AcrossSection } from './tree/across.ts'
 import { FormerTrees } from './tree/former.ts'
 
 const PAGE = '2000'
@@ -69,9 +70,22 @@ export function DeletedObject({
       'div',
       { class: 'columns' },
       h(Section, { title: 'The tree before', children: h(Before, { why, end, along }) }),
-      h('div', null, h(Restore, { why, end }), more),
+      h('div', null, h(Restore, { why, end }), h(TookElsewhere, { why, end }), more),
     ),
   )
+}
+
+/** Where it is not recorded when its deletion began, all that is remembered is asked for. */
+function TookElsewhere({
+  why,
+  end,
+}: {
+  readonly why: Why
+  readonly end: End | undefined
+}): ComponentChild {
+  const { object, cluster } = why
+  const goneSince = end?.since ?? new Date(0).toISOString()
+  return h(AcrossSection, { object, cluster: cluster.scope, goneSince })
 }
 
 function Restore({

@@ -8,6 +8,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Plan, Tree } from '../cli/answer.ts'
+import { alongOf } from '../services/graph/api/word.ts'
 import { REFRESH_MS, useAnswer } from './base/answer.ts'
 import { ask } from './base/ask.ts'
 import { type Chip, Chips } from './base/chip.ts'
@@ -120,7 +121,7 @@ function Effects({ planned: { plan, tree } }: { readonly planned: Planned }): Co
       ),
       h('div', { class: 'long' }, h(Objects, { plan, known })),
     ),
-    h(AcrossSection, { object: plan.root, cluster: cluster.scope }),
+    h(AcrossSection, { object: plan.root, cluster: cluster.scope, along: alongOf(plan) }),
     h(OnCommandLine, { plan }),
   )
 }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf, mayManage } from '../../services/graph/api/word.ts'
+import { alongOf, labelOf, mayManage } from '../../services/graph/api/word.ts'
 import type { Plan as PlanDocument } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { styleOfEffect } from '../print/paint.ts'
@@ -72,11 +72,12 @@ function addPlanForget(plan: Command): void {
 /** What a tool, or a rule by `kinfold.io/owner`, may have deleted with it. */
 async function acrossOf(server: Server, plan: PlanDocument, at?: string): Promise<string> {
   const { group, kind, namespace, name, uid } = plan.root
+  const along = alongOf(plan)
   // No mark names an object of these kinds, and no owner in another cluster is without a namespace.
-  if (!mayManage(group) && namespace === '') return ''
+  if (!mayManage(group) && namespace === '' && along === undefined) return ''
   const { besidePlan } = await import('../print/across-text.ts')
   const word = group === '' ? kind : `${kind}.${group}`
-  const asked = { kind: word, namespace, name, uid, cluster: plan.cluster.id, at }
+  const asked = { kind: word, namespace, name, uid, cluster: plan.cluster.id, at, along }
   const answer = await answerTo(server, '/v1/across', { ...asked, limit: '0' })
   warnPartial(answer.partial)
   return besidePlan(answer)

@@ -23,7 +23,7 @@ const answer: Across = {
     },
   ],
   ...{ marked: 3, kept: 1, dependents: 2 },
-  gone: [],
+  ...{ gone: [], along: [] },
   parts: [
     {
       ...{ cluster: north!, manager: { ...TOOL, ...SHOP, namespace: null }, managers: 1 },
@@ -75,6 +75,22 @@ It has the finalizer f.
 `,
   )
   equal(besidePlan({ ...answer, parts: [] }), '')
+})
+
+test('below a plan: what names an object that goes with it, and which one', () => {
+  const manager = { tool: 'kinfold', toolName: 'Kinfold', group: 'example.com', kind: 'Widget' }
+  const part = {
+    ...{ cluster: south!, manager: { ...manager, namespace: 'shop', name: 'app' }, managers: 0 },
+    ...{ by: north!, marked: 2, kept: 0, dependents: 1, deletes: 'managed' as const },
+    ...{ because: 'rule far takes it along', objects: [] },
+  }
+  equal(
+    besidePlan({ ...answer, parts: [], along: [part] }),
+    `
+What goes with it has dependents in other clusters, too, seen by annotations:
+  south: 2 objects and 1 dependent, by kinfold.io/owner; rule far takes it along; of Widget/app -n shop
+`,
+  )
 })
 
 test('a name of an object forges no line', () => {

@@ -105,7 +105,24 @@ function rows({ parts }: AcrossDocument): string {
 
 /** Below a plan; empty where nothing is marked. */
 export function besidePlan(answer: AcrossDocument): string {
-  const { text, parts, managers } = answer
+  return rootText(answer) + alongText(answer)
+}
+
+/** What names objects that go with it. */
+function alongText({ along }: AcrossDocument): string {
+  if (along.length === 0) return ''
+  return [
+    'What goes with it has dependents in other clusters, too, seen by annotations:',
+    ...along.map((part) => {
+      const { kind, namespace, name } = part.manager
+      return `  ${labelOf(part.cluster)}: ${partText({ ...part, managers: 1 }, undefined)}; of ${kind}/${name} -n ${namespace}`
+    }),
+  ]
+    .map((line, index) => `${index === 0 ? '\n' : ''}${lineOf(line)}\n`)
+    .join('')
+}
+
+function rootText({ text, parts, managers }: AcrossDocument): string {
   const [manager] = managers
   if (parts.length === 0 || manager === undefined) return ''
   const { group, kind, name, namespace, cluster, tool } = manager

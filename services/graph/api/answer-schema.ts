@@ -231,6 +231,10 @@ export const ACROSS = document(
     kept: say('Of those, objects that their tool keeps, by another mark.', COUNT),
     dependents: say('Objects that those own that are not kept, and so on.', COUNT),
     parts: listOf(ACROSS_PART),
+    along: say(
+      'The same of the objects that `along` names; in no other number or list of this answer.',
+      listOf(ACROSS_PART),
+    ),
     gone: say('By cluster and rule; empty unless `goneSince` asks for it.', listOf(ACROSS_GONE)),
   },
 )

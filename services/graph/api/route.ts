@@ -156,6 +156,11 @@ const TABLE = [
         'Also what named it by `kinfold.io/owner` and is gone: the time when its deletion began, such as `since` of `/v1/cascade`. Takes `uid` and `cluster`.',
         TEXT,
       ),
+      parameter(
+        'along',
+        'Uids of objects that would go with it, in its cluster, with commas between, 200 at most: what names these by `kinfold.io/owner` is in `along`. Takes `cluster`.',
+        TEXT,
+      ),
       limitParameter('Objects that are listed, 500 without it, at most 10,000.', 0),
       AT,
     ],

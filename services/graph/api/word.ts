@@ -148,6 +148,31 @@ export function marksText(
   return 'Seen by marks, not by owner references: rules decide by kinfold.io/owner, and Kinfold deletes nothing by the others.'
 }
 
+/** Uids that one question about what goes along takes. */
+export const ALONG_MOST = 200
+
+interface GoingAlong {
+  readonly root: { readonly uid: string }
+  readonly objects: readonly {
+    readonly effect: string
+    readonly namespace: string
+    readonly uid: string
+  }[]
+}
+
+/**
+ * Of the objects that a plan lists the first that go with its root and that objects of other
+ * clusters may name, as `along` takes them: no owner in another cluster is without a namespace.
+ * Undefined where there is none.
+ */
+export function alongOf({ root, objects }: GoingAlong): string | undefined {
+  const uids = objects.flatMap(({ effect, namespace, uid }) => {
+    const isGoing = effect === 'deleted' || effect === 'stuck'
+    return isGoing && namespace !== '' && uid !== root.uid ? [uid] : []
+  })
+  return uids.length === 0 ? undefined : uids.slice(0, ALONG_MOST).join(',')
+}
+
 /** Whether an object of that group may be the manager of anything: those of the tools have one. */
 export function mayManage(group: string): boolean {
   return group.includes('.') && !group.endsWith('.k8s.io')

@@ -63,6 +63,10 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
     parts.flatMap((each) => each.far),
     joining,
   )
+  const along = farJoined(
+    parts.flatMap((each) => each.along),
+    joining,
+  )
   const gone = goneJoined(
     parts.flatMap((each) => each.gone),
     joining,
@@ -80,6 +84,7 @@ export function joined(parts: readonly AcrossPart[], joining: Joining): AcrossAn
     kept: sum((row) => row.kept),
     dependents: sum((row) => row.dependents),
     parts: listed,
+    along: cutTo(along.rows, joining.limit),
     gone,
   }
 }

@@ -22,6 +22,8 @@ export interface AcrossAsked {
   readonly limit: number
   /** Undefined: what is there alone. */
   readonly gone?: GoneAsked | undefined
+  /** Objects that would go with it: owners that `kinfold.io/owner` names, too. */
+  readonly along?: ReadonlySet<Uid>
 }
 
 /** Which objects that named the owner, and are gone, are asked for. */

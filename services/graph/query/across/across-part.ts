@@ -63,6 +63,8 @@ export interface AcrossOfCluster {
 export interface AcrossPart {
   readonly clusters: readonly AcrossOfCluster[]
   readonly far: readonly FarOfCluster[]
+  /** The same of what would go with it. */
+  readonly along: readonly FarOfCluster[]
   readonly gone: readonly GoneOfCluster[]
   /** There is something to be read for: marks, or rules that import owners. */
   readonly isRead: boolean
@@ -82,6 +84,7 @@ export async function acrossIn(
 ): Promise<AcrossPart> {
   const clusters: AcrossOfCluster[] = []
   const far: FarOfCluster[] = []
+  const along: FarOfCluster[] = []
   const gone: GoneOfCluster[] = []
   let isRead = false
   const doubts = new Set<string>()
@@ -98,22 +101,27 @@ export async function acrossIn(
     const part = new ClusterPart(view, asked, { sight, settings: scope.settings })
     const of = isMarked ? await part.read() : undefined
     if (of !== undefined && of.managers.length + of.groups.length > 0) clusters.push(of)
-    const read = isFar ? await farIn(view, asked, sight) : undefined
-    if (read !== undefined && read.found.owners.length + read.found.groups.length > 0) {
-      far.push(read.found)
-    }
+    const { along: more, ...alone } = asked
+    const read = isFar ? await farIn(view, alone, sight) : undefined
+    if (read !== undefined && isAny(read.found)) far.push(read.found)
+    const beside = isFar && more !== undefined ? await farIn(view, asked, sight) : undefined
+    if (beside !== undefined && isAny(beside.found)) along.push(beside.found)
     const left = isGone ? await goneIn(view, asked, sight) : undefined
     if (left !== undefined && left.found.groups.length > 0) {
       isRead = true
       gone.push(left.found)
     }
-    const own = [...part.doubts, ...(read?.doubts ?? []), ...(left?.doubts ?? [])]
+    const own = [part, read, beside, left].flatMap((each) => each?.doubts ?? [])
     for (const doubt of [view.partial(), ...own]) {
       // It may name a cluster that who asks does not know of.
       if (sight.isWhole && doubt !== '') doubts.add(doubt)
     }
   }
-  return { clusters, far, gone, isRead, partial: [...doubts].join('; '), asOf }
+  return { clusters, far, along, gone, isRead, partial: [...doubts].join('; '), asOf }
+}
+
+function isAny({ owners, groups }: FarOfCluster): boolean {
+  return owners.length + groups.length > 0
 }
 
 interface ClusterScope {

@@ -77,6 +77,7 @@ export interface FarRead {
   readonly doubts: readonly string[]
 }
 
+/** `asked.along`: these are the owners that are asked for, and no other. */
 export async function farIn(view: View, asked: AcrossAsked, sight: Sight): Promise<FarRead> {
   const reader = new FarReader(view, asked, sight)
   const owners = await reader.owners()
@@ -107,20 +108,24 @@ class FarReader {
   /** Here, and of a kind and namespace that a rule imports from here. */
   async owners(): Promise<readonly FarOwner[]> {
     const view = this.#view
-    const { uid, word, name, namespace } = this.#asked
+    const { uid, word, name, namespace, along } = this.#asked
     const imported = view.facts.rules.flatMap(({ elsewhere }) =>
       elsewhere?.cluster === view.cluster ? [elsewhere] : [],
     )
     if (imported.length === 0) return []
-    const isOne = ({ object }: Node): boolean =>
-      object.name === name &&
-      (namespace === undefined || object.namespace === namespace) &&
+    const isImported = ({ object }: Node): boolean =>
       imported.some(({ kinds, namespaces }) => {
-        const isKind = kinds.some(({ group, kind }) => {
-          return group === object.group && kind === object.kind
-        })
+        const isKind = kinds.some((kind) => isSameKind(kind, object))
         return isKind && namespaces.some((pattern) => isLike(object.namespace, pattern))
       })
+    if (along !== undefined) {
+      const nodes = [...along].flatMap((each) => view.node(each) ?? [])
+      return await this.#shown(nodes.filter(isImported))
+    }
+    const isOne = (node: Node): boolean =>
+      node.object.name === name &&
+      (namespace === undefined || node.object.namespace === namespace) &&
+      isImported(node)
     if (uid !== undefined) {
       const node = view.node(uid)
       return node !== undefined && isOne(node) ? await this.#shown([node]) : []
@@ -217,7 +222,8 @@ class FarReader {
   /** Of owners there that may be the one. */
   async *#uids(cluster: ClusterId): AsyncIterable<Uid> {
     const view = this.#view
-    const { uid, name } = this.#asked
+    const { uid, name, along } = this.#asked
+    if (along !== undefined) return void (yield* along)
     if (uid !== undefined) return void (yield uid)
     let left = MOST_READ
     for await (const [key] of view.entries(elsewherePrefix(view.cluster, cluster))) {
@@ -230,7 +236,8 @@ class FarReader {
   }
 
   #isAsked(owner: OwnerElsewhereName): boolean {
-    const { uid, word, name, namespace } = this.#asked
+    const { uid, word, name, namespace, along } = this.#asked
+    if (along !== undefined) return along.has(owner.uid)
     if (owner.name !== name || (uid !== undefined && owner.uid !== uid)) return false
     if (namespace !== undefined && owner.namespace !== namespace) return false
     return word.is(owner, this.#view.facts.kind(owner))

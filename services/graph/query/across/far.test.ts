@@ -161,6 +161,43 @@ test('a rule that is enforced takes them along, and a moment has them as then', 
   match(rowsOf(await asked.across(query))[0] ?? '', /; held: that is in a cluster which is cut off/)
 })
 
+test('what goes with an owner is asked for by uid: what names that is apart from what names it', async (t) => {
+  const asked = await asker(t)
+  const space = 'kind=namespace&name=team-a&uid=ns-team-a&cluster=c'
+  const along = await asked.across(`${space}&along=widget-app,widget-before,none`)
+  deepEqual([along.parts, along.managers, along.marked], [[], [], 0])
+  deepEqual(rowsOf({ ...along, parts: along.along }), [
+    `d by c: ConfigMap/a ConfigMap/b (2+1) nothing: ${THERE}`,
+    'd by c: ConfigMap/old (1+0) unknown: by rule far it stays meanwhile: whether that owner is there is not known',
+  ])
+  deepEqual(
+    along.along.map(({ manager, managers }) => [manager.name, manager.namespace, managers]),
+    [
+      ['app', 'team-a', 1],
+      ['app', 'team-a', 0],
+    ],
+  )
+  const own = await asked.across(
+    'kind=widget&name=app&cluster=c&uid=widget-app&along=widget-before',
+  )
+  deepEqual([own.parts.length, own.along.length, own.marked], [1, 1, 2])
+  const then = await asked.across(`${space}&along=widget-app&at=${await asked.at()}`)
+  deepEqual(
+    rowsOf({ ...then, parts: then.along }),
+    rowsOf({ ...then, parts: along.along.slice(0, 1) }),
+  )
+  deepEqual(
+    (await asked.across(`${space.replace('cluster=c', 'cluster=d')}&along=widget-app`)).along,
+    [],
+  )
+  match(
+    await asked.text(`${space.replace('&cluster=c', '')}&along=u`, 'bob'),
+    /^400 .*takes cluster/,
+  )
+  const many = Array.from({ length: 201 }, (_, number) => `u${number}`).join()
+  match(await asked.text(`${space}&along=${many}`, 'bob'), /^400 .*200 uids at most/)
+})
+
 const QUERY = 'kind=widget&name=app&namespace=team-a&uid=widget-app&cluster=c'
 const GONE = `${QUERY}&goneSince=1970-01-01T00:20:00Z`
 

@@ -14,8 +14,9 @@ import { type MarkSettings, TOOLS } from '../../../../ports/record/manager-mark.
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, clusterRefs, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
+import { ALONG_MOST } from '../../api/word.ts'
 import { type AcrossAnswer, joined } from '../across/across-answer.ts'
-import type { GoneAsked } from '../across/across-object.ts'
+import type { AcrossAsked, GoneAsked } from '../across/across-object.ts'
 import { type AcrossPart, acrossIn } from '../across/across-part.ts'
 import { onePerPartition } from '../answer/held.ts'
 import { leftOut, ownThen } from '../answer/held-then.ts'
@@ -56,7 +57,8 @@ export function addAcross(
     const all = await clusters.all()
     const within = withinOf(all, words['cluster'], isWhole)
     const gone = goneAsked(words, within, parts.clock.now())
-    const asked = { kind, word, namespace, name, uid, limit, gone }
+    const along = alongAsked(words)
+    const asked = { kind, word, namespace, name, uid, limit, gone, ...along }
     const sight = async (cluster: string) => await access.sight(request, cluster, 'list')
     const inTurn = async (views: readonly View[]): Promise<AcrossPart> =>
       await oneAtATime(request, async () => {
@@ -112,6 +114,18 @@ function goneAsked(
   return { uid, clusters: [...within], since: since.at, now }
 }
 
+/** Empty: it is not asked for. */
+function alongAsked({
+  along,
+  cluster,
+}: Record<string, string | undefined>): Pick<AcrossAsked, 'along'> {
+  if (along === undefined) return {}
+  if (cluster === undefined) throw new Problem(400, 'along takes cluster, of these objects')
+  const uids = new Set(along.split(',').filter((uid) => uid !== ''))
+  if (uids.size > ALONG_MOST) throw new Problem(400, `along takes ${ALONG_MOST} uids at most`)
+  return { along: uids }
+}
+
 /** Clusters of the manager; undefined: any. Throws where one is unknown to who may see all. */
 function withinOf(
   all: readonly KnownCluster[],
@@ -135,10 +149,10 @@ function mayHave({ partition }: KnownCluster, at: Asked | undefined): boolean {
 
 /** Of a partition with a cluster that the answer names. */
 function isOf(
-  { parts, managers }: AcrossAnswer,
+  { parts, along, managers }: AcrossAnswer,
   all: readonly KnownCluster[],
 ): (each: AsOf) => boolean {
-  const named = new Set([...parts, ...managers].map(({ cluster }) => cluster.id))
+  const named = new Set([...parts, ...along, ...managers].map(({ cluster }) => cluster.id))
   const own = new Set(all.filter(({ id }) => named.has(id)).map(({ partition }) => partition))
   return ({ partition }) => own.has(partition)
 }
