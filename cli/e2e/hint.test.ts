@@ -182,6 +182,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'cli/ask/held.ts: approve': 'cli/e2e/hint.test.ts',
   'cli/ask/status.ts: history -A --change phase◇': 'cli/ask/history.test.ts',
   'cli/ask/status.ts: plan forget-cluster ◇': 'cli/e2e/forget-cluster.cluster.test.ts',
+  'cli/ask/status.ts: remember-cluster ◇ --why …': 'cli/order/forget.test.ts',
   'cli/example.ts: completion bash': 'cli/complete.test.ts',
   'cli/offline/upgrade.ts: upgrade --data ◇': 'cli/offline/upgrade.test.ts',
   'cli/print/across-text.ts: tree --across ◇◇ --cluster ◇': 'cli/e2e/across.cluster.test.ts',
