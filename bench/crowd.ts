@@ -97,7 +97,11 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   say(`all clusters are folded and answer: ${rounded(secondsOf(first), 1)} s`)
   const beat = crowd.beating()
   const silent = await spell(() => delay(options.silent * 1_000))
-  say('no longer silent')
+  const ordered = await spell(async () => {
+    await crowd.order()
+    await group.folded(turn.log)
+  })
+  say(`an order to all is folded after ${rounded(secondsOf(ordered), 1)} s; no longer silent`)
   const busy = await spell(async () => {
     await crowd.act(options.events)
     await group.folded(turn.log)
@@ -122,6 +126,7 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   const rows = [
     ['all folded the first time, and each cluster answers: s', rounded(secondsOf(first), 1)],
     ['MB of each graph process', memory.join(', ')],
+    ['an order to all: every partition has folded it after s', rounded(secondsOf(ordered), 1)],
     ['one more process under load: it has its share after s', rounded(moved.afterMs / 1_000, 1)],
     ['partitions that moved to it', moved.partitions],
     ['questions that were refused meanwhile', moved.refused],
@@ -139,7 +144,7 @@ export async function benchCrowd(options: CrowdOptions): Promise<Report> {
   return {
     ...{ bench: 'crowd', options, machine: machine() },
     tables: [costs(options, silent, busy), { title: 'And', columns: ['', ''], rows }],
-    measured: { first, silent, busy, memory, moved, againMs, verified },
+    measured: { first, silent, ordered, busy, memory, moved, againMs, verified },
   }
 }
 
@@ -160,8 +165,7 @@ class Crowd {
 
   /** Each cluster is watched, and its objects are there; one family is for questions. */
   async appear(): Promise<void> {
-    const all = everyPartition(this.#options.partitions, (partition) => partition)
-    await giveOrder(this.#log, codec, POLICY, all)
+    await this.order()
     await this.#each(async (number) => {
       await assign(this.#log, clusterOf(number), number % this.#options.partitions)
       await this.#append(number, beginning())
@@ -175,6 +179,12 @@ class Crowd {
         left -= told.length
       }
     })
+  }
+
+  /** The policy, to all partitions. */
+  async order(): Promise<void> {
+    const all = everyPartition(this.#options.partitions, (partition) => partition)
+    await giveOrder(this.#log, codec, POLICY, all)
   }
 
   /** Until it is stopped. */
