@@ -8,8 +8,7 @@
  * Not here: whether it may be removed (the answer says it), the call itself (the reaper's).
  */
 import type { Command } from 'commander'
-import { durationText } from '../../core/judge/rule.ts'
-import { durationOf, shellWord } from '../../core/model/text.ts'
+import { durationOf, durationText, shellWord } from '../../core/model/text.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { labelOf } from '../../services/graph/api/word.ts'
 import { deleterText } from '../../web/deletion-text.ts'

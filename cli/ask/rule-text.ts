@@ -3,9 +3,8 @@
  * each rule with the command that changes that.
  */
 
-import { durationText } from '../../core/judge/rule.ts'
 import { annotateCommand } from '../../core/model/rule/annotate.ts'
-import { shellWord } from '../../core/model/text.ts'
+import { durationText, shellWord } from '../../core/model/text.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import type {
   RuleDocument as Rule,

@@ -8,8 +8,8 @@
  * Not here: asking the rule (services/graph/audit/rule-trial.ts).
  */
 import type { Command } from 'commander'
-import { durationText } from '../../core/judge/rule.ts'
 import type { Rule } from '../../core/model/rule/rule.ts'
+import { durationText } from '../../core/model/text.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { stopSignal } from '../../runtime/lifecycle.ts'
 import {

@@ -5,9 +5,9 @@ import { compileExpression } from '../../adapters/cel/compile.ts'
 import { object } from '../../testing/model/notation.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
 import type { Rule } from '../model/rule/rule.ts'
-import { durationOf, timeOf } from '../model/text.ts'
+import { durationOf, durationText, timeOf } from '../model/text.ts'
 import { isLike } from './like.ts'
-import { duenessOf, durationText } from './rule.ts'
+import { duenessOf } from './rule.ts'
 
 /** Seconds since 1970, or null for not at all. */
 function dueAt(rule: string, text: string): number | null {

@@ -30,7 +30,7 @@ import {
   POD_PHASE,
   rulesOfKind,
 } from '../model/rule/rule.ts'
-import { durationOf, timeOf, timeText } from '../model/text.ts'
+import { durationOf, durationText, timeOf, timeText } from '../model/text.ts'
 import { namedBy } from './beside.ts'
 import { isMet } from './condition.ts'
 import { goneElsewhereText } from './elsewhere.ts'
@@ -345,17 +345,4 @@ function waitOf(after: WaitSource, object: ObjectMeta): Wait | null {
       return ms === null ? null : { ms, text: `annotation ${after.annotation} (${value}) after ` }
     }
   }
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const
-
-/** In the largest unit that it is a whole number of. */
-export function durationText(ms: number): string {
-  for (const [unit, length] of UNITS) if (ms % length === 0) return `${ms / length} ${unit}`
-  return `${ms} ms`
 }

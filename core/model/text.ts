@@ -56,3 +56,16 @@ const LENGTHS: Readonly<Record<string, number>> = {
 export function shellWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** In the largest unit that it is a whole number of. */
+export function durationText(ms: number): string {
+  for (const [unit, length] of UNITS) if (ms % length === 0) return `${ms / length} ${unit}`
+  return `${ms} ms`
+}

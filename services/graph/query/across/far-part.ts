@@ -22,7 +22,7 @@ import {
   unfollowedBecause,
 } from '../../../../core/judge/elsewhere.ts'
 import { isLike } from '../../../../core/judge/like.ts'
-import { dueWith, durationText } from '../../../../core/judge/rule.ts'
+import { dueWith } from '../../../../core/judge/rule.ts'
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId, GroupKind, Uid } from '../../../../core/model/object.ts'
 import { type OwnerElsewhereName, ownerNamedBy } from '../../../../core/model/rule/elsewhere.ts'
@@ -32,6 +32,7 @@ import {
   rulesOfKind,
   rulesWithin,
 } from '../../../../core/model/rule/rule.ts'
+import { durationText } from '../../../../core/model/text.ts'
 import type { AcrossPartDocument, Phase } from '../../api/across-schema.ts'
 import { kindsIn } from '../view/kind-word.ts'
 import type { Sight } from '../view/sight.ts'

@@ -7,7 +7,6 @@
  * Not here: what a rule says of one object (rule-explanation.ts).
  */
 import { keepText } from '../../../../core/judge/keep.ts'
-import { durationText } from '../../../../core/judge/rule.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import type { RuleElsewhere } from '../../../../core/model/rule/elsewhere.ts'
 import type {
@@ -22,6 +21,7 @@ import type {
   TimeSource,
   WaitSource,
 } from '../../../../core/model/rule/rule.ts'
+import { durationText } from '../../../../core/model/text.ts'
 
 /** One sentence. */
 export function ruleText(rule: Rule): string {
