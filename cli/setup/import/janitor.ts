@@ -66,7 +66,7 @@ export function importJanitor(entries: readonly unknown[]): Import {
   return { policies, notes: [...keptNotes(before), ...NOTES] }
 }
 
-/** Its TTL keeps what it matches, and no rule says that; those after it that may match are left out. */
+/** Their TTL keeps what they match: what no rule deletes needs none. */
 function keptNotes(rules: readonly JanitorRule[]): readonly string[] {
   const kept = rules.filter(
     ({ ttl, ttlText }) => ttl === Number.POSITIVE_INFINITY && ttlText !== '',
