@@ -321,7 +321,7 @@ class Graphs implements AsyncDisposable {
   /** One process more: until it folds so many partitions. */
   async join(partitions: number): Promise<void> {
     await this.#last.start()
-    await this.#last.ready()
+    await this.#last.ready(this.#readyMs)
     for (;;) {
       const text = await (await this.#last.ask('/metrics')).text()
       if (positionsIn([text]).size >= partitions) return
@@ -346,7 +346,13 @@ async function movedTo(
   const before = asking.take()
   const share = Math.floor(partitions / (processes + 1))
   const beganMs = performance.now()
-  await group.join(share)
+  try {
+    await group.join(share)
+  } catch (error) {
+    // Before what they use is closed.
+    await Promise.all([asking.stop(), busy.stop()])
+    throw error
+  }
   const afterMs = performance.now() - beganMs
   await delay(CALM_MS)
   const then = asking.take()
