@@ -198,7 +198,7 @@ function nodeOf(each: number, position: number, options: PastOptions): Node {
     places: references.map(() => ({ kind: 'ReplicaSet', namespace: 'shop' })),
     namedAt: references.map(() => START),
     ...{ orphanedAt: null, isFreed: false, letGoAt: null, going: null, ringed: false },
-    ...{ protectedUntil: null, isWarned: false, warnedAt: [] },
+    ...{ protectedUntil: null, isWarned: false, warnedAt: [], dueBy: '' },
     ...{ doubt: null, deletion: null, verdict: null, hold: null, attempt: null },
   }
 }

@@ -36,7 +36,7 @@ import { admissionOf, nodePhase } from './model/node.ts'
 import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { Rule } from './model/rule/rule.ts'
-import { isEnforced } from './model/rule/rule.ts'
+import { digestOf, isEnforced } from './model/rule/rule.ts'
 import type { ClusterState } from './model/state.ts'
 
 /**
@@ -88,8 +88,9 @@ export function judge(step: Step, uid: Uid): void {
   const isSameDecision = verdict === node.verdict && hold === node.hold && letGoAt === node.letGoAt
   ruleTimers(step, state, uid, { ...judgement, hold })
   const isSame = attempt === node.attempt && isSameDecision
+  const dueBy = rule === null ? '' : digestOf(rule)
   const isToldAlike = isWarned === node.isWarned && warnedAt === node.warnedAt
-  if (isSame && node === held && isToldAlike) return
+  if (isSame && node === held && isToldAlike && dueBy === node.dueBy) return
   if (rule === null && hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
   // A dry run takes nothing off, but then the mark stays for good.
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
@@ -101,6 +102,7 @@ export function judge(step: Step, uid: Uid): void {
     letGoAt,
     isWarned,
     warnedAt,
+    dueBy,
     verdict,
     hold,
     attempt,

@@ -28,6 +28,7 @@ export const PLAYGROUND_RULES: readonly Rule[] = [
     propagationPolicy: 'Background',
     gracePeriodSeconds: null,
     failFirst: false,
+    account: null,
     forMs: 0,
     limit: null,
     warnMs: 0,

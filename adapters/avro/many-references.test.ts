@@ -104,7 +104,7 @@ function nodeOf(most: ObjectMeta): Node {
       doubt: null,
       deletion: null,
     },
-    ...{ protectedUntil: null, isWarned: false, warnedAt: [], hold: null },
+    ...{ protectedUntil: null, isWarned: false, warnedAt: [], dueBy: '', hold: null },
     verdict: {
       type: 'drop',
       evidence: 'deleted',

@@ -17,7 +17,7 @@ import type { Holds } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
-import type { Rule } from '../model/rule/rule.ts'
+import { digestOf, type Rule } from '../model/rule/rule.ts'
 import { timeText } from '../model/text.ts'
 import { brokenBecause } from './breaker.ts'
 import { isLeased, roomOf } from './budget.ts'
@@ -173,9 +173,12 @@ function rulingFor(
   return ruling.verdict === 'approved' && isOver ? null : ruling
 }
 
-/** What it has waited for by another rule, or its owners, is not waited for by this one. */
-function isOtherRule({ verdict }: Node, { rule }: Going): boolean {
-  return rule !== null && verdict?.rule !== rule.name
+/**
+ * What it has waited for by another rule, by this one as it was, or by its owners, is not waited
+ * for by this one as it is.
+ */
+function isOtherRule({ dueBy }: Node, { rule }: Going): boolean {
+  return rule !== null && dueBy !== digestOf(rule)
 }
 
 /** Who ruled, and why. */

@@ -127,12 +127,12 @@ export function overText({ because, heldIn }: RuleRun): string {
   return because || heldIn.map((each) => each.because).join('; ')
 }
 
-/** An object is due by a rule, and counted once. `time`: of the record. */
-export function noteDue(step: Step, rule: Rule, { object, verdict }: Node, time: number): void {
+/** An object is due by a rule as it is, and counted once. `time`: of the record. */
+export function noteDue(step: Step, rule: Rule, { object, dueBy }: Node, time: number): void {
   const untrusted = untrustedPolicy(step.graph, rule)
   if (untrusted !== null) waitFor(step, untrusted, object.uid)
   if (rule.limit === null) return
-  if (verdict?.rule !== rule.name) {
+  if (dueBy !== digestOf(rule)) {
     const run = currentRun(step.graph, rule) ?? NONE_DUE
     const due = withOne(run.due, time, HOUR_MINUTES, object.namespace)
     step.graph.setRuleRun(rule.name, { ...run, digest: digestOf(rule), due })

@@ -342,6 +342,8 @@ export interface Node {
   readonly isWarned: boolean
   /** Log times of the latest warnings, three at most. */
   readonly warnedAt: readonly number[]
+  /** `ruleDigest` of the rule by which it has been counted as due; empty for none. */
+  readonly dueBy: string
   readonly verdict: Verdict | null
   /** Null while it is not to be deleted, or nothing holds it (`admissionOf`). */
   readonly hold: Hold | null

@@ -187,6 +187,7 @@ function appeared(
     protectedUntil: null,
     isWarned: false,
     warnedAt: [],
+    dueBy: '',
     verdict: null,
     hold: null,
     attempt: null,
@@ -254,6 +255,7 @@ function changed(
     orphanedAt: isTrusted ? orphanedAt : node.orphanedAt,
     isFreed: node.isFreed && (!isTrusted || orphanedAt !== null),
     doubt: isTrusted ? null : 'content',
+    dueBy: isDecided ? node.dueBy : '',
     verdict: isDecided ? node.verdict : null,
     hold: isDecided && isNamingAlike && isOfSameElsewhere(object, node.object) ? node.hold : null,
     attempt: isTrusted ? node.attempt : null,
@@ -423,6 +425,7 @@ function vouch(step: Step, node: Node): void {
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     going: goingAfter(node, node.object, true),
+    dueBy: '',
     verdict: null,
     hold: null,
   })
@@ -438,6 +441,7 @@ function vouch(step: Step, node: Node): void {
  */
 const IN_DOUBT = {
   doubt: 'content',
+  dueBy: '',
   verdict: null,
   hold: null,
   attempt: null,

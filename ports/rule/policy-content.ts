@@ -73,8 +73,9 @@ export function policyContent(object: unknown, compile: CompileExpression): Poli
     checkUnused(fields)
     checkElsewhere(fields)
     account = accountOf(fields, space)
-    const rule =
+    const found =
       space === '' ? clusterRule(own, fields, compile) : ownRule(own, space, fields, compile)
+    const rule: Rule = { ...found, account: account === '' ? null : account }
     checkPaths([rule], 'spec')
     return cappedPolicy({ rule, problem: '', account })
   } catch (error) {

@@ -64,6 +64,7 @@ test('a rule is what was written, and the rest is the default', () => {
   }
   const rest = {
     ...{ propagationPolicy: 'Background', gracePeriodSeconds: null, failFirst: false },
+    account: null,
     ...{ forMs: 0, warnMs: 0, limit: null, keep: null, absent: null, beside: null, unused: null },
     ...{ elsewhere: null, annotate: null },
   }
@@ -94,6 +95,7 @@ test('a rule is what was written, and the rest is the default', () => {
       propagationPolicy: 'Foreground',
       gracePeriodSeconds: null,
       failFirst: false,
+      account: null,
       forMs: 600_000,
       warnMs: 3_600_000,
       limit: { perHour: 200, percent: 20 },

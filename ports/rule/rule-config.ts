@@ -165,6 +165,7 @@ export function ruleOf(name: string, fields: Mapping, reading: RuleReading): Rul
       'Background',
     gracePeriodSeconds: graceOf(fields['gracePeriodSeconds'], `${from}.gracePeriodSeconds`),
     failFirst: flagOf(fields['failFirst'], `${from}.failFirst`),
+    account: null,
     forMs: Math.max(waitMs(wait, `${from}.for`), absent === null ? 0 : LEAST_ABSENT_MS),
     warnMs: waitMs(warn, `${from}.warn`),
     limit: limitOf(limit, `${from}.limit`),

@@ -82,7 +82,7 @@ function ruleOf(name: string, kinds: readonly GroupKind[], afterMs: number, chan
     },
     cases: [{ fields: [], since: { type: 'created' }, after: { type: 'fixed', ms: afterMs } }],
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
-    ...{ gracePeriodSeconds: null, failFirst: false, warnMs: 0, limit: null },
+    ...{ gracePeriodSeconds: null, failFirst: false, account: null, warnMs: 0, limit: null },
     forMs: chance.pick([0, 0, 30 * SECOND]),
     ...{ keep: null, absent: null, beside: null, unused: null },
     ...{ elsewhere: null, annotate: null },

@@ -62,7 +62,7 @@ function ruleOf(name: string, clusters: readonly string[], of: number, chance: C
     },
     cases: [{ fields: [], since: { type: 'created' }, after: { type: 'fixed', ms: 0 } }],
     propagationPolicy: chance.pick(['Background', 'Background', 'Orphan'] as const),
-    ...{ gracePeriodSeconds: null, failFirst: false, forMs: HOUR },
+    ...{ gracePeriodSeconds: null, failFirst: false, account: null, forMs: HOUR },
     ...{ keep: null, absent: null, beside: null, unused: null, annotate: null },
     elsewhere: { cluster, ...owners, exports },
     warnMs: chance.pick([0, 0, 0, 2 * MINUTE]),

@@ -122,7 +122,7 @@ export function drawnPolicy(place: PolicyPlace, chance: Chance): DrawnPolicy {
       ...{ cases, propagationPolicy, forMs: waits * MINUTE, warnMs: 0 },
       ...{ gracePeriodSeconds: null, failFirst: false, limit: null, keep: null },
       ...{ absent: null, beside: null, unused: null, elsewhere: null },
-      annotate: null,
+      ...{ annotate: null, account: account === '' ? null : account },
     },
     account,
     isRefused: false,

@@ -105,6 +105,7 @@ function ruleOf(name: string, chance: Chance): Rule {
     propagationPolicy: chance.pick(['Background', 'Background', 'Foreground', 'Orphan'] as const),
     gracePeriodSeconds: null,
     failFirst: false,
+    account: null,
     keep: null,
     absent: null,
     beside: null,

@@ -65,6 +65,7 @@ export function ruleIn(text: string): Rule {
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
     gracePeriodSeconds: grace === undefined ? null : Number(grace),
     failFirst: marks.includes('fail-first'),
+    account: null,
     forMs: Number(one('for') ?? 0) * 1_000,
     warnMs: Number(one('warn') ?? 0) * 1_000,
     keep: keepIn(one('keep'), one('by'), all('first').map(isIn)),

@@ -36,6 +36,11 @@ export interface Rule {
   readonly warnMs: number
   /** Null: none. */
   readonly limit: RuleLimit | null
+  /**
+   * With whose rights its objects are deleted, as a policy of the cluster names it
+   * (`PolicyContent`): under others it is another rule. Null: with those of the reaper.
+   */
+  readonly account: string | null
   /** Null: all that is due is deleted. */
   readonly keep: RuleKeep | null
   /** Null: whatever else is there. */
