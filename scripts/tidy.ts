@@ -155,7 +155,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     [...BESIDE_CLI, 'cli/answer.ts'],
   ),
   // In a browser: the types of answers, and the words of records.
-  web: ['web', ...BESIDE_WEB],
+  web: ['web', ...BESIDE_WEB, 'core/model/rule/annotate.ts'],
   ...rooms(
     'web',
     ['base', 'picture', 'tree', 'record', 'past'],

@@ -7,6 +7,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { RuleDocument as Rule, RuleCountsDocument, RuleList, RulePlan } from '../cli/answer.ts'
+import { annotateCommand } from '../core/model/rule/annotate.ts'
 import { type Answered, REFRESH_MS, useAnswer } from './base/answer.ts'
 import { ask } from './base/ask.ts'
 import { Chips } from './base/chip.ts'
@@ -174,6 +175,7 @@ function orderText({ enforcedBy, report, annotate }: Rule): string {
   const does = annotate === null ? 'deletes' : 'annotates'
   if (enforcedBy === null) return `No order enforces it as it is, so it ${does} nothing.`
   const { who, why } = enforcedBy
+  if (who === '') return 'Enforced by its annotation.'
   return `Enforced by ${who}${why === '' ? '' : ` (${why})`}.`
 }
 
@@ -215,12 +217,15 @@ function stateText({ isDue, by, admission, deletion }: RulePlan['objects'][numbe
   return admission === null ? 'due' : `held by ${admission.by}`
 }
 
-/** A name is a DNS label, so it is a word of a command. */
+/** A rule of an object of the cluster is enforced by its annotation there, others by an order. */
 function Orders({ rule }: { readonly rule: Rule }): ComponentChild {
   const name = shellWord(rule.name)
   if (name === undefined) return null
-  const enforce = `kinfold rules enforce ${name} --digest ${rule.ruleDigest} --why '…'`
-  const suspend = `kinfold rules suspend ${name}`
+  const isOfObject = rule.name.includes('/')
+  const enforce = isOfObject
+    ? annotateCommand(rule.name, rule.ruleDigest)
+    : `kinfold rules enforce ${name} --digest ${rule.ruleDigest} --why '…'`
+  const suspend = isOfObject ? annotateCommand(rule.name, '') : `kinfold rules suspend ${name}`
   return h(
     'dl',
     { class: 'commands' },

@@ -17,6 +17,7 @@ const OLD = 'old rs 10 namespace:shop'
 const STORY = [
   `rule ${OLD}`,
   'rule burst cm 10 limit:1',
+  ...['serve cleanup', 'relist cleanup', 'put-policy cleanup/stale in shop = rs 10 enforced'],
   ...['put rs/a in shop', 'put pod/1 in shop <- rs/a', 'put cm/x', 'put cm/y', 'put cm/z'],
 ]
 
@@ -47,6 +48,13 @@ suite('the rules on the page', { skip: skip ?? false }, () => {
     match(text, /No order enforces it as it is, so it deletes nothing\./)
     match(text, RegExp(`kinfold rules enforce old --digest ${ruleDigest(ruleIn(OLD))} --why '…'`))
     match(text, /kinfold rules suspend old/)
+    await page.getByRole('link', { name: 'Rules', exact: true }).click()
+    await main.getByRole('link', { name: 'shop/stale', exact: true }).click()
+    await main.getByText('Enforced by its annotation.').waitFor()
+    const commands = await main.innerText()
+    const annotate = 'kubectl annotate -n shop cleanuppolicies.kinfold.dev stale'
+    match(commands, RegExp(`${annotate} --overwrite kinfold.dev/enforce=[0-9a-f]{32}`))
+    match(commands, RegExp(`${annotate} kinfold.dev/enforce-`))
     deepEqual(wrong, [])
   })
 })
