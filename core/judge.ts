@@ -96,8 +96,8 @@ export function judge(step: Step, uid: Uid): void {
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
   const isFreed = node.isFreed || isFreeing
 
-  const told = { isWarned, warnedAt, dueBy }
-  putNode(step, held, { ...node, isFreed, letGoAt, ...told, verdict, hold, attempt })
+  const noted = { isWarned, warnedAt, dueBy }
+  putNode(step, held, { ...node, isFreed, letGoAt, ...noted, verdict, hold, attempt })
   const isNews = verdict !== node.verdict || !isHeldAlike(hold, node.hold)
   if (!isNews || verdict === null) return
   touch(step, uid)

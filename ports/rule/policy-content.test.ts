@@ -1,5 +1,5 @@
 /** Policies of a cluster: what rule each is, and a sentence for each mistake. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
@@ -36,8 +36,15 @@ test('a CleanupPolicy is the rule of a config file, in its own namespace, by its
   deepEqual(made, {
     ...rule!,
     name: 'a/old',
+    account,
     match: { ...rule!.match, namespaces: ['a'], exceptNamespaces: [] },
   })
+})
+
+test('by another account it is another rule', () => {
+  const made = (spec: string): string => ruleDigest(own(`{ ${spec}, ${MATCH}, after: 1h }`).rule!)
+  notEqual(made(ACCOUNT), made(ACCOUNT.replace('cleaner', 'other')))
+  equal(made(ACCOUNT), made(ACCOUNT))
 })
 
 test('that names its own namespace is the same', () => {
