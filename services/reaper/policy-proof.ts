@@ -179,8 +179,9 @@ function disagreement({ name, digest }: CommandRule, policy: RulePolicy, look: R
   if (look.isDeleted) return 'is being deleted'
   const { rule, problem, account } = look.content
   if (rule === null) return `is refused: ${problem}`
-  if (rule.name !== name || digestOf(rule) !== digest) return 'was changed since'
+  // By which it is another rule, too; this says more.
   if (account !== policy.account) return 'names another account by now'
+  if (rule.name !== name || digestOf(rule) !== digest) return 'was changed since'
   if (look.enforced === digest) return ''
   return `is not enforced: its annotation ${ENFORCE_ANNOTATION} is not ${digest}`
 }
