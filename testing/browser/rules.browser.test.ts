@@ -17,7 +17,7 @@ const OLD = 'old rs 10 namespace:shop'
 const STORY = [
   `rule ${OLD}`,
   'rule burst cm 10 limit:1',
-  ...['serve cleanup', 'relist cleanup', 'put-policy cleanup/stale in shop = rs 10 enforced'],
+  ...['serve cleanup', 'relist cleanup', 'put-policy cleanup/stale in shop = job 10 enforced'],
   ...['put rs/a in shop', 'put pod/1 in shop <- rs/a', 'put cm/x', 'put cm/y', 'put cm/z'],
 ]
 
