@@ -15,7 +15,7 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Log, TaskLog } from '../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import type { Placed, Placement } from '../../ports/placement.ts'
-import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
+import { PROTECT_POLICY_KEY, RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
 import { type MarkSettings, NO_MARKS } from '../../ports/record/manager-mark.ts'
 import type { Report } from '../../ports/share-out.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -32,7 +32,7 @@ import {
 } from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
-import { Graph, type PartitionStatus, publishMarks } from './graph.ts'
+import { Graph, type PartitionStatus, publishAhead } from './graph.ts'
 import { HistoryIndex } from './query/index/history-index.ts'
 import { readerOf } from './query/view/view.ts'
 
@@ -267,11 +267,26 @@ test('marks are published where they differ, and without any nothing is', async 
     [NO_MARKS, 2],
   ] as const
   for (const [marks, records] of rounds) {
-    await publishMarks({ log, codec }, { policy: POLICY, who: 'test', marks })
+    await publishAhead({ log, codec }, { policy: POLICY, who: 'test', marks })
     equal((await said()).length, records)
   }
   const keys = ['argocd.argoproj.io/sync-options', 'argocd.argoproj.io/tracking-id']
   deepEqual(await said(), [keys, []])
+})
+
+test('the first policy of a log is published ahead, and none that replaces another', async () => {
+  const log = memoryLog(1)
+  const said = async (): Promise<readonly string[]> => {
+    const { entries } = await log.read('orders', 0, 0n, { limit: 100, waitMs: 0 })
+    return entries.map(({ key }) => key)
+  }
+  const ruled = { ...POLICY, rules: [ruleIn('old pod 60')] }
+  await publishAhead({ log, codec }, { policy: ruled, who: 'test' })
+  deepEqual(await said(), [RULE_BOOK_KEY, PROTECT_POLICY_KEY])
+  // A fold still protects, and deletes, by the first.
+  await publishAhead({ log, codec }, { policy: { ...POLICY, mode: 'observe' }, who: 'test' })
+  await publishAhead({ log, codec }, { policy: ruled, who: 'test' })
+  equal((await said()).length, 2)
 })
 
 test('who was cut off, and takes a partition back, does not set back what was asked for since', async (t) => {

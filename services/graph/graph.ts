@@ -278,6 +278,8 @@ function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus 
   return { partition, role, ...(work?.status() ?? opening) }
 }
 
+const START_WHY = 'asked for at start'
+
 export interface PolicyPlace extends Pick<Task, 'partition' | 'store'> {
   readonly log: Log
   readonly codec: Codec
@@ -295,14 +297,13 @@ export async function ensurePolicy(
 ): Promise<Policy | undefined> {
   const { policy, who } = asked
   const folded = policyOf(readerOf(store, codec))
-  const why = 'asked for at start'
-  await publishPolicy({ log, codec }, asked, why)
+  await publishPolicy({ log, codec }, asked)
   const bytesOf = (each: Policy): Uint8Array =>
-    codec.encode({ type: 'PolicyChanged', policy: each, who, why })
+    codec.encode({ type: 'PolicyChanged', policy: each, who, why: START_WHY })
   const value = bytesOf(policy)
   const former = folded.position < 0n ? undefined : folded.policy
   if (former !== undefined && isSame(bytesOf(former), value)) return undefined
-  await giveOrder(log, codec, { type: 'PolicyChanged', policy, who, why }, [partition])
+  await giveOrder(log, codec, { type: 'PolicyChanged', policy, who, why: START_WHY }, [partition])
   return former
 }
 
@@ -319,13 +320,12 @@ export function policyName(policy: Policy): string {
 async function publishPolicy(
   { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
   { policy, who }: AskedPolicy,
-  why: string,
 ): Promise<void> {
   const { protection, mode, rules } = policy
   const nothing = { cluster: '', kind: null, number: 0, connected: false }
   const control = codec.encode({
     ...{ type: 'Control', verb: 'protect', ...nothing },
-    ...{ protection, mode, who, why },
+    ...{ protection, mode, who, why: START_WHY },
   })
   const book = codec.encode({ type: 'RuleBook', rules, who })
   const records = [
@@ -344,15 +344,20 @@ async function publishPolicy(
 
 /**
  * To watchers and reapers, before any of this process begins: they would read all objects without
- * the marks first, and then again.
+ * it first, and then again. A policy only where none was published before: one that replaces
+ * another waits for `ensurePolicy`, since a fold must have it before what it no longer protects is
+ * published without that.
  */
-export async function publishMarks(
+export async function publishAhead(
   { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
-  { who, marks = NO_MARKS }: AskedPolicy,
+  asked: AskedPolicy,
 ): Promise<void> {
+  const { who, marks = NO_MARKS } = asked
+  const latest = await log.latest('orders', 0)
+  const isFirst = !latest.some(({ key }) => key === RULE_BOOK_KEY || key === PROTECT_POLICY_KEY)
+  if (isFirst) await publishPolicy({ log, codec }, asked)
   const keys = markKeys(marks)
   const value = codec.encode({ type: 'MarkBook', ...keys, who })
-  const latest = await log.latest('orders', 0)
   const published = latest.find(({ key }) => key === MARK_BOOK_KEY)?.value
   if (published == null ? !hasKeys(keys) : isSame(published, value)) return
   await log.append('orders', 0, [{ key: MARK_BOOK_KEY, value }])

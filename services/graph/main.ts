@@ -22,7 +22,7 @@ import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
-import { Graph, type GraphParts, publishMarks } from './graph.ts'
+import { Graph, type GraphParts, publishAhead } from './graph.ts'
 import { ActorIndex } from './query/index/actor-index.ts'
 import { HistoryIndex } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
@@ -84,7 +84,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
           reason: error.message,
         }),
     })
-  if (policy !== undefined) await publishMarks({ log, codec }, policy)
+  if (policy !== undefined) await publishAhead({ log, codec }, policy)
   const indexStore = await open('index', 'index of names')
   const index = new HistoryIndex(log, codec, clock, indexStore)
   const graph = new Graph({

@@ -414,7 +414,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'services/graph/graph.ts',
         function: 'publishPolicy',
-        body: ['await original({ log, codec }, { policy: { ...policy, rules: [] }, who }, why)'],
+        body: ['await original({ log, codec }, { policy: { ...policy, rules: [] }, who })'],
       },
     ],
     by: {
