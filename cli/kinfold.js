@@ -24,13 +24,13 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 // Sources before a build of them, which may be older. The package has no sources, and compiled modules beside this file or below dist.
 const isCheckout = existsSync(here('main.ts'))
 
+hideWarnings()
 if (isCheckout) {
   if (major >= 24) {
     keepStripped()
     await import('./main.ts')
   } else runInstalled()
 } else if (major > 22 || (major === 22 && minor >= 19)) {
-  if (major === 22) hideSqliteWarning()
   await import(existsSync(here('main.js')) ? './main.js' : '../dist/cli/main.js')
 } else fail('22.19', 'install Node 24')
 
@@ -68,11 +68,16 @@ function fail(least, hint) {
   process.exitCode = FAILURE
 }
 
-/** Node 22 calls node:sqlite experimental, on standard error of every command that opens a log; it has what Kinfold uses. */
-function hideSqliteWarning() {
+/**
+ * On standard error of every command that opens a log: Node 22 calls node:sqlite experimental, which has what Kinfold uses; and kafkajs asks Node 24 for a delay below
+ * zero when nothing waits, which is none.
+ */
+function hideWarnings() {
   const emit = process.emitWarning
   process.emitWarning = (warning, ...rest) => {
-    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite')) return
+    const [type] = rest
+    if (type === 'ExperimentalWarning' && String(warning).startsWith('SQLite')) return
+    if (type === 'TimeoutNegativeWarning') return
     emit.call(process, warning, ...rest)
   }
 }

@@ -94,6 +94,16 @@ for (const version of ['20.1.0', '22.18.0']) {
   })
 }
 
+test('a warning about a delay below zero, as kafkajs asks for, is no news; others are', async (t) => {
+  const copy = join(directory(t), 'cli', 'kinfold.js')
+  cpSync(LAUNCHER, copy)
+  const main = "setTimeout(() => {}, -1)\nprocess.emitWarning('disk is slow')\n"
+  writeFileSync(join(dirname(copy), 'main.ts'), main)
+  const { code, stderr } = await run([], [copy])
+  equal(code, 0)
+  match(stderr, /^\(node:\d+\) Warning: disk is slow\n\(Use `node --trace-warnings/)
+})
+
 /** A group of its own, so that what is left of it can be counted. */
 async function start(t: TestContext, command: string, args: readonly string[]) {
   const temporary = directory(t)
