@@ -3,17 +3,20 @@
  * purpose.
  *
  * What must stay true: HTTP/1.1 with one request in flight per connection, so a broken connection
- * spoils one request only and undici never sends one again. Purposes share nothing: a hundred
- * watches and slow lists delay no write.
+ * spoils one request only and undici never sends one again. Watches alone share connections, over
+ * HTTP/2: each is asked for again from where it was. Purposes share nothing: a hundred watches and
+ * slow lists delay no write.
  *
- * Not here: when credentials change (exchange.ts).
+ * Not here: how watches share (shared-connections.ts), when credentials change (exchange.ts).
  */
 import { createSecureContext } from 'node:tls'
-import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import type { Connection, Purpose } from '../../../ports/exchange.ts'
 import type { TlsOptions } from './kubeconfig.ts'
+import type { SharingOptions } from './shared-connection.ts'
+import { SharedConnections } from './shared-connections.ts'
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends SharingOptions {
   /**
    * Most connections for writes: more than a reaper has commands under way
    * (services/reaper/intake/backlog.ts), since a request that waits here has passed its gate, and
@@ -27,8 +30,6 @@ export interface ConnectionOptions {
   readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
-  /** A server gives up after 34 s itself; a watch sends its head at once. */
-  readonly headersTimeoutMs: number
   /** Between two chunks of a body; never for watches. */
   readonly bodyTimeoutMs: number
   readonly connectTimeoutMs: number
@@ -43,14 +44,17 @@ export const DEFAULT_CONNECTIONS: ConnectionOptions = {
   writeConnections: 64,
   readConnections: 64,
   listConnections: 8,
+  watchesPerConnection: 50,
+  // A server gives up after 34 s itself; a watch sends its head at once.
   headersTimeoutMs: 35_000,
   bodyTimeoutMs: 35_000,
   connectTimeoutMs: 10_000,
   answerTimeoutMs: 70_000,
+  // Go servers close idle connections after 90 s, load balancers from 60 s on; we must be first.
+  keepAliveMs: 30_000,
+  silenceMs: 10_000,
 }
 
-/** Go servers close idle connections after 90 s, load balancers from 60 s on; we must be first. */
-const KEEP_ALIVE_MS = 30_000
 /** Dead peers are found by probes, also below a watch that is silent. */
 const TCP_PROBE_MS = 30_000
 
@@ -64,8 +68,13 @@ export interface Line {
 }
 
 export class Connections {
-  readonly #pools: Readonly<Record<Exclude<Purpose, 'read'>, Dispatcher>>
+  readonly #pools: Readonly<Record<Exclude<Purpose, 'read'> | 'unshared', Dispatcher>>
   readonly #lines: Line[] = []
+  /**
+   * Those of watches, if they share. An agent that leads through a proxy forgets what it has made
+   * when it is closed, and would not destroy it then.
+   */
+  readonly #shared: SharedConnections[] = []
   readonly #openLine: () => Line
   readonly #most: number
 
@@ -76,20 +85,23 @@ export class Connections {
     tls: TlsOptions,
     options: ConnectionOptions,
   ) {
+    const way: Way = { origin, proxyUrl, connect: connectOf(tls), shared: this.#shared }
     const pool = (connections: number | null, bodyTimeout: number, onOpened?: () => void) =>
-      open(origin, proxyUrl, tls, onOpened, {
+      open(way, onOpened, {
         connections,
         bodyTimeout,
         pipelining: 1,
         allowH2: false,
         headersTimeout: options.headersTimeoutMs,
         connectTimeout: options.connectTimeoutMs,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        keepAliveMaxTimeout: KEEP_ALIVE_MS,
+        keepAliveTimeout: options.keepAliveMs,
+        keepAliveMaxTimeout: options.keepAliveMs,
       })
+    // One for each kind that is watched: bounded by what the cluster serves.
+    const unshared = pool(null, 0)
     this.#pools = {
-      // One for each kind that is watched: bounded by what the cluster serves.
-      watch: pool(null, 0),
+      unshared,
+      watch: mayShare(way) ? share(way, unshared, options) : unshared,
       list: pool(options.listConnections, options.bodyTimeoutMs),
       confirm: pool(options.listConnections, options.bodyTimeoutMs),
       write: pool(options.writeConnections, options.bodyTimeoutMs),
@@ -137,7 +149,7 @@ export class Connections {
 
   /** Breaks off calls in flight. */
   async destroy(): Promise<void> {
-    await Promise.all(this.#all().map((each) => each.destroy()))
+    await Promise.all([...this.#all(), ...this.#shared].map((each) => each.destroy()))
   }
 
   #all(): readonly Dispatcher[] {
@@ -145,15 +157,16 @@ export class Connections {
   }
 }
 
-function open(
-  origin: string,
-  proxyUrl: string | null,
-  tls: TlsOptions,
-  onOpened: (() => void) | undefined,
-  options: Pool.Options,
-): Dispatcher {
+interface Way {
+  readonly origin: string
+  readonly proxyUrl: string | null
+  readonly connect: buildConnector.BuildOptions
+  readonly shared: SharedConnections[]
+}
+
+function connectOf(tls: TlsOptions): buildConnector.BuildOptions {
   const { rejectUnauthorized, servername, ...material } = tls
-  const connect = {
+  return {
     // Made once: Node would parse all certificates again for every connection.
     secureContext: createSecureContext(material),
     ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
@@ -161,6 +174,10 @@ function open(
     keepAlive: true,
     keepAliveInitialDelay: TCP_PROBE_MS,
   }
+}
+
+function open(way: Way, onOpened: (() => void) | undefined, options: Pool.Options): Dispatcher {
+  const { origin, proxyUrl, connect } = way
   const factory = (to: string | URL, given: object): Pool => {
     const pool = new Pool(to, given)
     if (onOpened !== undefined) pool.on('connect', onOpened)
@@ -169,4 +186,32 @@ function open(
   if (proxyUrl === null) return factory(origin, { ...options, connect })
   const requestTls = { ...connect, allowH2: false }
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls, factory })
+}
+
+/**
+ * HTTP/2 is agreed on in TLS, and undici hands out no connector that leads through a SOCKS proxy.
+ * The variable is that of Kubernetes' own clients, for where something between breaks HTTP/2.
+ */
+function mayShare({ origin, proxyUrl }: Way): boolean {
+  if ((process.env['DISABLE_HTTP2'] ?? '') !== '' || !origin.startsWith('https:')) return false
+  return proxyUrl === null || /^https?:/.test(proxyUrl)
+}
+
+function share(way: Way, unshared: Dispatcher, options: ConnectionOptions): Dispatcher {
+  const { origin, proxyUrl } = way
+  const connect = { ...way.connect, allowH2: true, preferH2: true }
+  const connectTimeout = options.connectTimeoutMs
+  const over = (connector: buildConnector.connector) => {
+    const made = new SharedConnections({ origin, connect: connector, unshared }, options)
+    way.shared.push(made)
+    return made
+  }
+  if (proxyUrl === null) return over(buildConnector({ ...connect, timeout: connectTimeout }))
+  // The connector that it hands out leads through its tunnel.
+  const factory = (_: string | URL, given: object) => over((given as ProxyOptions).connect)
+  return new ProxyAgent({ uri: proxyUrl, connectTimeout, requestTls: connect, factory })
+}
+
+interface ProxyOptions {
+  readonly connect: buildConnector.connector
 }

@@ -8,19 +8,14 @@
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Server,
-  type Socket,
-} from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { text as textFrom } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { type Exchange, ExchangeError, type ExchangeRequest } from '../../../ports/exchange.ts'
+import { type Listening, listening, tunnel } from '../../../testing/process/listening.ts'
 import { textOf } from '../call.ts'
 import type { ConnectionOptions } from './connections.ts'
 import { openUndiciExchange } from './exchange.ts'
@@ -278,8 +273,9 @@ describe('the undici exchange trusts', () => {
     test(what, async () => {
       await using server = await tlsServer((_, response) => response.end('{}'))
       await using exchange = opened(server, { tls, host })
-      // Twice, and side by side: none may wait for a connection that never comes.
-      const sending = Promise.allSettled([text(exchange, GET), text(exchange, DELETE)])
+      // Side by side: none may wait for a connection that never comes.
+      const requests = [GET, DELETE, { ...GET, purpose: 'watch' } as const]
+      const sending = Promise.allSettled(requests.map((request) => text(exchange, request)))
       for (const result of await sending) {
         const reason = result.status === 'rejected' ? result.reason : undefined
         equal(reason instanceof ExchangeError ? reason.code : reason, code)
@@ -400,14 +396,6 @@ const DELETE: ExchangeRequest = {
   body: '{"kind":"DeleteOptions"}',
 }
 
-interface TestServer extends AsyncDisposable {
-  readonly port: number
-  /** Ever accepted. */
-  readonly connections: number
-  /** Takes no further connection. */
-  refuse(): void
-}
-
 interface Opening {
   readonly options?: Partial<ConnectionOptions>
   readonly tls?: TlsOptions
@@ -417,14 +405,14 @@ interface Opening {
   readonly proxyUrl?: string
 }
 
-function opened(server: TestServer, opening: Opening = {}): Exchange {
+function opened(server: Listening, opening: Opening = {}): Exchange {
   const credentials = { headers: opening.headers ?? {}, tls: opening.tls ?? { ca: CA } }
   const context = contextOf(server, async () => credentials, opening)
   return openUndiciExchange(context, opening.options)
 }
 
 function contextOf(
-  { port }: TestServer,
+  { port }: Listening,
   credentials: ClusterContext['credentials'],
   { host = '127.0.0.1', path = '', proxyUrl }: Opening = {},
 ): ClusterContext {
@@ -452,14 +440,14 @@ function hasCode(code: string, message: RegExp = /./): (error: unknown) => boole
 async function tlsServer(
   listener: (request: IncomingMessage, response: ServerResponse) => unknown,
   options: ServerOptions = {},
-): Promise<TestServer> {
+): Promise<Listening> {
   return await listening(
     createTlsServer({ ...SERVER_KEYS, ...options }, listener),
     'secureConnection',
   )
 }
 
-async function rawServer(accept: (socket: Socket) => void): Promise<TestServer> {
+async function rawServer(accept: (socket: Socket) => void): Promise<Listening> {
   return await listening(
     createTcpServer((socket) => {
       socket.on('error', () => {})
@@ -467,54 +455,4 @@ async function rawServer(accept: (socket: Socket) => void): Promise<TestServer> 
     }),
     'connection',
   )
-}
-
-async function listening(server: Server, event: string): Promise<TestServer> {
-  const sockets = new Set<Socket>()
-  let connections = 0
-  let isClosed = false
-  server.once('close', () => {
-    isClosed = true
-  })
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  server.on(event, () => connections++)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    port,
-    get connections() {
-      return connections
-    },
-    refuse: () => void server.close(),
-    [Symbol.asyncDispose]: async () => {
-      if (server.listening) server.close()
-      for (const socket of sockets) socket.destroy()
-      if (!isClosed) await once(server, 'close')
-    },
-  }
-}
-
-async function tunnel() {
-  let tunnels = 0
-  const proxy = createServer()
-  proxy.on('connect', (request, socket) => {
-    tunnels++
-    const [host, port] = (request.url ?? '').split(':')
-    const onward = connect(Number(port), host, () => {
-      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-      onward.pipe(socket).pipe(onward)
-    })
-    for (const it of [socket, onward]) it.on('error', () => {})
-  })
-  const server = await listening(proxy, 'connection')
-  return {
-    url: `http://127.0.0.1:${server.port}`,
-    get tunnels() {
-      return tunnels
-    },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
 }
