@@ -30,6 +30,7 @@ import { benchExpiry, type ExpiryOptions } from './rule/expiry.ts'
 import { benchIdle, type IdleOptions } from './rule/idle.ts'
 import { benchTree, type TreeOptions } from './tree.ts'
 import { benchTurns, type TurnsOptions } from './turns.ts'
+import { benchWatches, type WatchesOptions } from './watch/watches.ts'
 
 interface Bench {
   readonly says: string
@@ -182,6 +183,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     options: { objects: 60_000 },
     policies: [],
     run: ({ objects = 0 }) => benchMemory({ objects }),
+  },
+  watches: {
+    says: 'watches of many clusters, each over its own connection and shared: memory and CPU',
+    options: { clusters: 25, kinds: 80, events: 100, quiet: 30, rounds: 3 },
+    policies: [],
+    run: async (options) => await benchWatches(options as WatchesOptions),
   },
 }
 
