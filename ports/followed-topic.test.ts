@@ -27,10 +27,10 @@ class ReadLog extends MemoryLog {
   }
 }
 
-function opened(prefix = '') {
+function opened(prefixes: readonly string[] = ['']) {
   const clock = new ManualClock()
   const log = new ReadLog({ partitions: 1, clock })
-  const followed = new FollowedTopic({ log, clock, topic: 'control', prefix })
+  const followed = new FollowedTopic({ log, clock, topic: 'control', prefixes })
   const put = (...records: Produced[]): Promise<bigint> => log.append('control', 0, records)
   return { clock, log, followed, put }
 }
@@ -65,7 +65,7 @@ test('a followed topic is read on from where it was read last, once where nothin
 })
 
 test('a followed topic keeps only the keys that it is asked for', async () => {
-  const { followed, put } = opened('x/')
+  const { followed, put } = opened(['x/'])
   await put(record('a'), record('x/a'), record('x/b'))
   deepEqual(
     (await followed.latest()).map(({ key }) => key),

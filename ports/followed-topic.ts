@@ -18,8 +18,8 @@ export interface FollowedTopicParts {
   readonly log: Log
   readonly clock: Clock
   readonly topic: Topic
-  /** Of the keys that are kept; empty: all. */
-  readonly prefix: string
+  /** Of the keys that are kept. */
+  readonly prefixes: readonly string[]
 }
 
 export class FollowedTopic {
@@ -73,12 +73,12 @@ export class FollowedTopic {
   }
 
   async #readOn(): Promise<void> {
-    const { log, topic, prefix } = this.#parts
+    const { log, topic, prefixes } = this.#parts
     for (;;) {
       const from = this.#next
       const page = await log.read(topic, 0, from, { limit: PAGE, waitMs: 0 })
       for (const entry of page.entries) {
-        if (!entry.key.startsWith(prefix)) continue
+        if (!prefixes.some((each) => entry.key.startsWith(each))) continue
         this.#latest.delete(entry.key)
         if (entry.value !== null) this.#latest.set(entry.key, entry)
       }

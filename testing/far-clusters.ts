@@ -28,7 +28,7 @@ import { systemRandom } from '../runtime/random.ts'
 import { Graph } from '../services/graph/graph.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
 import { ActorIndex } from '../services/graph/query/index/actor-index.ts'
-import { HistoryIndex, type OpenHistories } from '../services/graph/query/index/history-index.ts'
+import { HistoryIndex, type OpenIndex } from '../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../services/graph/questions.ts'
 import { createReaper } from '../services/reaper/reaper.ts'
 import { createWatcher } from '../services/watcher/watcher.ts'
@@ -262,12 +262,12 @@ export class FarClusters implements AsyncDisposable {
     const { policy, retention } = graphOptionsOf(upConfig({ config: file }))
     const placement = placeAll(PARTITIONS)
     const openStore = async (): Promise<MemoryStore> => new MemoryStore()
-    const index = new HistoryIndex(log, codec, clock, new MemoryStore())
-    const openHistories = async (partition: number): Promise<OpenHistories> =>
+    const index = new HistoryIndex(log, codec, clock)
+    const openIndex = async (partition: number): Promise<OpenIndex> =>
       index.open(partition, new MemoryStore())
     const graph = new Graph({
       ...{ log, codec, clock, placement, retention, policy },
-      ...{ openStore, openHistories },
+      ...{ openStore, openIndex },
     })
     await this.#answerFrom(graph, index, retention.keepMs)
     this.#running.push(graph.run(this.url, this.#stop.signal))

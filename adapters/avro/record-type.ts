@@ -30,6 +30,7 @@ const OTHER_TYPES: Readonly<
   ObjectEdited: true,
   LongNode: true,
   Assignment: true,
+  ClusterName: true,
   Watermark: true,
   Digest: true,
   FormerChain: true,

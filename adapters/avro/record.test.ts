@@ -789,6 +789,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...{ matched: number, due: number, held: number, note: text },
   },
   Assignment: { cluster: text, partition: number, objects: number },
+  ClusterName: { cluster: text, name: text },
   Watermark: {
     ...groupKind,
     ...told,

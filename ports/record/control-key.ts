@@ -17,6 +17,7 @@ export const ORDER_PREFIX = 'order/'
 export const PAUSE_PREFIX = 'pause/'
 export const PROTECT_PREFIX = 'protect/'
 export const ASSIGN_PREFIX = 'partition/'
+export const NAME_PREFIX = 'name/'
 const POLICY = 'policy'
 
 /** Of the policy's protection, everywhere. */
@@ -51,6 +52,11 @@ export function pauseKey(cluster: ClusterId): string {
 /** The key of the record that names the partition of all of a cluster's records. */
 export function assignKey(cluster: ClusterId): string {
   return ASSIGN_PREFIX + cluster
+}
+
+/** The key of the record of what a cluster is called. */
+export function nameKey(cluster: ClusterId): string {
+  return NAME_PREFIX + cluster
 }
 
 export function protectKey(cluster: ClusterId, subject: string): string {

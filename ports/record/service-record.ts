@@ -155,6 +155,16 @@ export interface Assignment {
   readonly objects: number
 }
 
+/**
+ * In `control`, compacted, under `name/<cluster>` (control-key.ts): what its watcher calls a
+ * cluster. Processes that do not have the cluster learn it here.
+ */
+export interface ClusterName {
+  readonly type: 'ClusterName'
+  readonly cluster: ClusterId
+  readonly name: string
+}
+
 /** The position of the watch of a kind, written once everything up to it is acknowledged. */
 export interface Watermark extends GroupKind {
   readonly type: 'Watermark'
@@ -335,6 +345,7 @@ export type ServiceRecord =
   | ObjectEdited
   | LongNode
   | Assignment
+  | ClusterName
   | Watermark
   | Digest
   | FormerRecord

@@ -23,6 +23,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
 import {
   appendAll,
+  assign,
   codec,
   contentOf,
   emptyStore,
@@ -381,12 +382,12 @@ test('a standby is ready once it has the histories, too, which it closes with it
     owners: () => new Map(),
     [Symbol.asyncDispose]: async () => undefined,
   }
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock)
   const store = new OpenStore()
   const graph = new Graph({
     ...{ log, codec, clock, placement, retention: DEFAULT_RETENTION },
     openStore: async () => emptyStore(),
-    openHistories: async (partition) => index.open(partition, store),
+    openIndex: async (partition) => index.open(partition, store),
   })
   const ended = graph.run('http://one', stop.signal)
   const isFollowed = ({ state, lagEntries }: PartitionStatus): boolean =>
@@ -398,8 +399,10 @@ test('a standby is ready once it has the histories, too, which it closes with it
   deepEqual(ready(), [0])
   // Names are read after them.
   while ((await index.caughtUp()) > 0n) await setImmediate()
-  const [last] = (await index.names.withUid('cm-a')).found
+  const [last] = (await index.namesIn(0).withUid('cm-a')).found
   ok(last !== undefined)
+  await assign(log)
+  await index.clusters.read()
   equal((await index.history(identityOf(last.cluster, last))).entries[0]?.change, 'created')
   stop.abort()
   await Promise.all([ended, indexing])

@@ -33,7 +33,7 @@ import type { TaskObserver } from './fold/task.ts'
 import { Task } from './fold/task.ts'
 import { keepOrders } from './orders/order-keeper.ts'
 import { publishPolicyStatus } from './orders/policy-status.ts'
-import type { OpenHistories } from './query/index/history-index.ts'
+import type { OpenIndex } from './query/index/history-index.ts'
 import { readerOf } from './query/view/view.ts'
 
 /** A standby that has no more of the changelog to read takes over at once. */
@@ -52,8 +52,8 @@ export interface GraphParts {
   readonly clock: Clock
   readonly placement: Placement
   readonly openStore: (partition: number) => Promise<Store>
-  /** Beside the store, in whatever role; left out: histories are not indexed. */
-  readonly openHistories?: (partition: number) => Promise<OpenHistories>
+  /** Beside the store, in whatever role; left out: names and histories are not indexed. */
+  readonly openIndex?: (partition: number) => Promise<OpenIndex>
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
   readonly policy?: AskedPolicy | undefined
@@ -83,7 +83,7 @@ interface Seat {
   /** The role was replaced by another. */
   replaced: AbortController
   work: Task | Standby | undefined
-  histories: OpenHistories | undefined
+  index: OpenIndex | undefined
 }
 
 export class Graph {
@@ -109,7 +109,7 @@ export class Graph {
       for await (const placed of this.#parts.placement.assignments(url, either, report)) {
         const seat = this.#seats.get(placed.partition)
         if (seat === undefined) {
-          const nothing = { work: undefined, histories: undefined }
+          const nothing = { work: undefined, index: undefined }
           const taken: Seat = { placed, replaced: new AbortController(), ...nothing }
           this.#seats.set(placed.partition, taken)
           begin((each) => this.#sit(taken, each))
@@ -137,7 +137,7 @@ export class Graph {
   }
 
   /**
-   * What it can answer, or could at once, histories included, and how many events its tasks fold.
+   * What it can answer, or could at once, its index included, and how many events its tasks fold.
    */
   #report(): Report {
     const all = this.status()
@@ -145,7 +145,7 @@ export class Graph {
       state === 'folding' ||
       (state === 'following' &&
         lagEntries <= READY_ENTRIES &&
-        this.#seats.get(partition)?.histories?.isFollowing !== false)
+        this.#seats.get(partition)?.index?.isFollowing !== false)
     const folding = all.filter(({ state }) => state === 'folding')
     return {
       ready: all.filter(isUpToDate).map(({ partition }) => partition),
@@ -159,20 +159,20 @@ export class Graph {
 
   /**
    * For as long as the partition is ours: in one role after the other over the same store, with the
-   * same histories beside it; both are opened again if it was taken away in between.
+   * same index beside it; both are opened again if it was taken away in between.
    */
   async #sit(seat: Seat, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
-    const { openStore, openHistories } = this.#parts
+    const { openStore, openIndex } = this.#parts
     while (isOurs(seat, signal)) {
       await this.#afterAnswered(seat, signal)
       await using store = await openStore(partition)
-      await using histories = await openHistories?.(partition)
-      seat.histories = histories
+      await using index = await openIndex?.(partition)
+      seat.index = index
       try {
         await this.#inRoles(seat, store, signal)
       } finally {
-        seat.histories = undefined
+        seat.index = undefined
       }
     }
     this.#seats.delete(partition)

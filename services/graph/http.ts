@@ -29,6 +29,7 @@ import { addAcross } from './query/ask/across-question.ts'
 import { addClusterList } from './query/ask/cluster-list.ts'
 import { addDependents } from './query/ask/dependent-question.ts'
 import { addFinalizers } from './query/ask/finalizer-question.ts'
+import { addFinding } from './query/ask/finder.ts'
 import { addForgetPlan } from './query/ask/forget-question.ts'
 import { addKubernetes } from './query/ask/kubernetes-question.ts'
 import { addObjectList } from './query/ask/list-question.ts'
@@ -63,6 +64,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   server.get(DOCUMENT_PATH, async (_request, reply) =>
     reply.type('application/json').send(document),
   )
+  addFinding(server, parts)
   addQuestions(server, parts)
   addAcross(server, parts)
   addDependents(server, parts)

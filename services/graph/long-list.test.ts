@@ -148,7 +148,7 @@ test('a forgotten object leaves no chunk, and no name of an owner, anywhere', as
   await using rig = await LongListRig.begin()
   await rig.indexed()
   const indexed = async (): Promise<readonly string[]> => {
-    const all = [await contentOf(rig.names), await contentOf(rig.histories)]
+    const all = [await contentOf(rig.indexStore)]
     return all.flatMap((each) => [...each.keys()])
   }
   const before = await indexed()

@@ -85,8 +85,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
         }),
     })
   if (policy !== undefined) await publishAhead({ log, codec }, policy)
-  const indexStore = await open('index', 'index of names')
-  const index = new HistoryIndex(log, codec, clock, indexStore)
+  const index = new HistoryIndex(log, codec, clock)
   const graph = new Graph({
     log,
     codec,
@@ -96,7 +95,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     pace: options.pace,
     placement: options.placement ?? placeAll(log.partitions('events')),
     openStore: async (partition) => await open(`store-${partition}`, whatStore(partition)),
-    openHistories: async (partition) => {
+    openIndex: async (partition) => {
       const what = `histories of partition ${partition}`
       return index.open(partition, await open(`histories-${partition}`, what))
     },
@@ -145,7 +144,6 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
       await actorStore[Symbol.asyncDispose]()
-      await indexStore[Symbol.asyncDispose]()
     },
   }
 }

@@ -81,6 +81,6 @@ export function createQuestions(options: QuestionsOptions): Questions {
     dependents: createDependentList(index),
     planner: createPlanner(),
     cascades: createCascades(index, clock),
-    dump: createGraphDump(clusters, index),
+    dump: createGraphDump(clusters),
   }
 }

@@ -45,7 +45,16 @@ const KEYS = [
 ]
 const BODIES = ['{"verb":"pause","cluster":"c","subject":"","why":"a test","digest":null}']
 /** What processes write before requests that they send on to each other. */
-const MARKS = ['cluster=c', 'cluster=d', 'partitions=0', 'partitions=0,7']
+const SOUGHT = {
+  selector: { kind: 'pod', name: 'a', namespace: 'ns' },
+  at: 'pos:0-1',
+  isThen: true,
+  clusters: ['c'],
+}
+const MARKS = [
+  ...['cluster=c', 'cluster=d', 'cluster=c=a%20doubt', 'partitions=0', 'partitions=0,7'],
+  `seek=0=${encodeURIComponent(JSON.stringify(SOUGHT))}`,
+]
 
 let group: GraphGroup
 let served: GraphProcess

@@ -7,7 +7,7 @@ import { afterEach, test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
-import { readAssignments } from '../../ports/assignment.ts'
+import { namesIn, readAssignments } from '../../ports/assignment.ts'
 import type { Log } from '../../ports/log.ts'
 import { assignKey } from '../../ports/record/control-key.ts'
 import { seeded, WatcherRig } from '../../testing/rig/watcher-rig.ts'
@@ -111,7 +111,7 @@ test('clusters whose watchers choose at the same moment are spread all the same'
 
 test('what is counted is recorded when it differs by more than half, and the partition is said again', async () => {
   const log = logOf(3)
-  const own = { cluster: CLUSTER, partition: 1 }
+  const own = { cluster: CLUSTER, partition: 1, name: 'north' }
   const recorded = async (objects: number, isWhole = true): Promise<unknown> => {
     await confirmAssignment(depsOf(log), own, { objects, isWhole }, SIGNAL)
     const { partition, objects: count } = (await readAssignments(log, codec)).get(CLUSTER) ?? {}
@@ -176,6 +176,31 @@ test('a watcher keeps its partition over restarts, and records how many objects 
   const again = (await rig.assignments()).get(cluster)
   deepEqual([again?.partition, again?.objects], [0, objects])
   deepEqual(await rig.events(1), [])
+})
+
+test('what a cluster is called is said once, and again where it is called otherwise', async () => {
+  const log = logOf(3)
+  const said = async (name: string): Promise<unknown> => {
+    const own = { cluster: CLUSTER, partition: 1, name }
+    await confirmAssignment(depsOf(log), own, { objects: 4, isWhole: true }, SIGNAL)
+    const { end } = await log.bounds('control', 0)
+    return [namesIn(await log.latest('control', 0), codec).get(CLUSTER), end]
+  }
+  deepEqual(await said('north'), ['north', 2n])
+  deepEqual(await said('north'), ['north', 2n])
+  deepEqual(await said('south'), ['south', 3n])
+})
+
+test('a watcher says what its cluster is called', async () => {
+  rig = new WatcherRig({ partitions: 2 })
+  rig.start()
+  await rig.synced()
+  const names = async (): Promise<ReadonlyMap<string, string>> => {
+    return namesIn((await rig?.log.latest('control', 0)) ?? [], codec)
+  }
+  await rig.until(async () => (await names()).size === 1, 'it has said it')
+  const cluster = rig.watcher.status().clusterId ?? ''
+  equal((await names()).get(cluster), 'rig')
 })
 
 test('where the assignment is lost, the watermark still says which partition it is', async () => {

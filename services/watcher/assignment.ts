@@ -21,12 +21,12 @@ import {
   type Assignments,
   assignmentsIn,
   type LoggedAssignment,
-  readAssignments,
+  namesIn,
 } from '../../ports/assignment.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { assignKey } from '../../ports/record/control-key.ts'
-import type { Assignment } from '../../ports/record/service-record.ts'
+import { assignKey, nameKey } from '../../ports/record/control-key.ts'
+import type { Assignment, ClusterName } from '../../ports/record/service-record.ts'
 import { WatcherError } from './identity.ts'
 import { appendUntilDone, type LogDeps, untilDone } from './publish/log-retry.ts'
 
@@ -75,24 +75,33 @@ async function isFirst(
   return emptiest(before, deps.log.partitions('events')) === partition
 }
 
+/** As its watcher knows it. */
+export type OwnCluster = Pick<Assignment, 'cluster' | 'partition'> & Pick<ClusterName, 'name'>
+
 /**
  * Repeats the assignment where `control` has another one or none, or where the count differs by
- * more than half. `isWhole`: all of the cluster's objects are counted; a part of them says nothing
- * against a higher count.
+ * more than half; and says what the cluster is called, for processes that do not have it, where
+ * `control` does not. `isWhole`: all of the cluster's objects are counted; a part of them says
+ * nothing against a higher count.
  */
 export async function confirmAssignment(
   deps: AssignmentDeps,
-  { cluster, partition }: Pick<Assignment, 'cluster' | 'partition'>,
+  { cluster, partition, name }: OwnCluster,
   counted: { readonly objects: number; readonly isWhole: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const read = (): Promise<Assignments> => readAssignments(deps.log, deps.codec)
-  const recorded = (await untilDone(deps, read, signal)).get(cluster)
+  const { log, codec } = deps
+  const control = await untilDone(deps, () => log.latest('control', 0), signal)
+  const recorded = assignmentsIn(control, codec).get(cluster)
   const before = recorded?.objects ?? 0
   const objects = counted.isWhole ? counted.objects : Math.max(counted.objects, before)
   const isSame = Math.abs(objects - before) * 2 <= before
-  if (recorded?.partition === partition && isSame) return
-  await write(deps, { type: 'Assignment', cluster, partition, objects }, signal)
+  if (recorded?.partition !== partition || !isSame) {
+    await write(deps, { type: 'Assignment', cluster, partition, objects }, signal)
+  }
+  if (namesIn(control, codec).get(cluster) === name) return
+  const value = codec.encode({ type: 'ClusterName', cluster, name })
+  await appendUntilDone(deps, 'control', 0, [{ key: nameKey(cluster), value }], signal)
 }
 
 /**

@@ -14,7 +14,7 @@
  */
 import type { ClusterId, ObjectMeta, Uid } from '../../core/model/object.ts'
 import { kindsOf, type Rule } from '../../core/model/rule/rule.ts'
-import { FollowedAssignments } from '../../ports/assignment.ts'
+import { FollowedClusters } from '../../ports/assignment.ts'
 import type { Cluster } from '../../ports/cluster.ts'
 import { FollowedTopic } from '../../ports/followed-topic.ts'
 import { type Entry, LogError } from '../../ports/log.ts'
@@ -101,7 +101,7 @@ const CONNECTIONS = connectionKey('')
 export class Bridging implements Onlooker {
   readonly #deps: BridgingDeps
   readonly #connections: FollowedTopic
-  readonly #assignments: FollowedAssignments
+  readonly #clusters: FollowedClusters
   #rules: readonly Rule[] = []
   #forgotten: BridgedReading['forgotten']
   #life: Life | undefined
@@ -110,8 +110,8 @@ export class Bridging implements Onlooker {
     const { log, codec, clock, reading } = deps
     this.#deps = deps
     this.#forgotten = reading.forgotten
-    this.#connections = new FollowedTopic({ log, clock, topic: 'control', prefix: CONNECTIONS })
-    this.#assignments = new FollowedAssignments(log, codec, clock)
+    this.#connections = new FollowedTopic({ log, clock, topic: 'control', prefixes: [CONNECTIONS] })
+    this.#clusters = new FollowedClusters(log, codec, clock)
     this.#begin(importing(reading.rules, deps.cluster), true)
   }
 
@@ -221,7 +221,8 @@ export class Bridging implements Onlooker {
     for (const { key, value } of await this.#connections.latest()) {
       connections.set(key.slice(CONNECTIONS.length), connectionIn(codec, value))
     }
-    return { connections, partitions: await this.#assignments.read() }
+    const { assignments: partitions } = await this.#clusters.read()
+    return { connections, partitions }
   }
 
   #note(life: Life, cluster: ClusterId, { epoch, cutOffBecause, folded }: Standing): void {

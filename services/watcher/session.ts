@@ -281,7 +281,9 @@ export class Session {
     const objects = monitors.reduce((sum, monitor) => sum + monitor.status().objects, 0)
     // A kind that resumed from a watermark has seen only the changes since.
     const isWhole = hasAnswer && monitors.every(({ listedMs }) => Number.isFinite(listedMs))
-    await confirmAssignment(this.#deps, this.reign, { objects, isWhole }, signal)
+    const { cluster, partition } = this.reign
+    const own = { cluster, partition, name: this.#deps.server.name }
+    await confirmAssignment(this.#deps, own, { objects, isWhole }, signal)
   }
 
   /** Requests for kinds that are not known yet wait for discovery. */

@@ -29,7 +29,7 @@ import { addGraphRoutes } from '../../services/graph/http.ts'
 import { ActorIndex } from '../../services/graph/query/index/actor-index.ts'
 import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
-import { assign, codec, emptyStore } from './task-rig.ts'
+import { assign, call, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
@@ -53,7 +53,9 @@ export async function tell(
     for (const partition of targets) {
       await log.append('events', partition, [{ key: cluster || 'all', value }])
     }
-    if (event.type === 'WatcherStarted') await assign(log, cluster, partitionOf(cluster))
+    if (event.type !== 'WatcherStarted') continue
+    await assign(log, cluster, partitionOf(cluster))
+    await call(log, cluster, event.name)
   }
 }
 
@@ -112,7 +114,7 @@ export class GraphGroup {
     const stop = new AbortController()
     const session = new AbortController()
     const { openStore = emptyStore, owners = (known) => known, isIndexing = true } = options
-    const index = new HistoryIndex(log, codec, clock, emptyStore())
+    const index = new HistoryIndex(log, codec, options.clock ?? clock)
     const graph = new Graph({
       log,
       codec,
@@ -121,7 +123,7 @@ export class GraphGroup {
       retention: DEFAULT_RETENTION,
       policy: { policy: POLICY, who: 'test', marks },
       openStore: async () => openStore(),
-      openHistories: async (partition) => index.open(partition, emptyStore()),
+      openIndex: async (partition) => index.open(partition, emptyStore()),
     })
     const actors = new ActorIndex({
       ...{ log, codec, clock, store: emptyStore() },

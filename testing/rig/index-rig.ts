@@ -5,20 +5,9 @@ import type { Store } from '../../ports/store.ts'
 import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { codec, emptyStore } from './task-rig.ts'
 
-export interface IndexStores {
-  /** Of names. */
-  readonly names?: Store
-  /** Of the histories of each partition. */
-  readonly histories?: () => Store
-}
-
 /** It reads once it is run. */
-export function indexOver(
-  log: Log,
-  clock: Clock,
-  { names = emptyStore(), histories = emptyStore }: IndexStores = {},
-): HistoryIndex {
-  const index = new HistoryIndex(log, codec, clock, names)
-  for (let each = 0; each < log.partitions('history'); each++) index.open(each, histories())
+export function indexOver(log: Log, clock: Clock, store: () => Store = emptyStore): HistoryIndex {
+  const index = new HistoryIndex(log, codec, clock)
+  for (let each = 0; each < log.partitions('history'); each++) index.open(each, store())
   return index
 }

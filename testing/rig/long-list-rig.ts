@@ -58,8 +58,7 @@ export class LongListRig implements AsyncDisposable {
   readonly log: MemoryLog = new MemoryLog({ partitions: 1, clock: systemClock() })
   readonly store: MemoryStore = new MemoryStore()
   readonly index: HistoryIndex
-  readonly names: CountingStore = new CountingStore()
-  readonly histories: CountingStore = new CountingStore()
+  readonly indexStore: CountingStore = new CountingStore()
   readonly #stop = new AbortController()
   readonly #indexing: Promise<void>
   readonly #publisher: Publisher
@@ -76,10 +75,7 @@ export class LongListRig implements AsyncDisposable {
     this.#publisher = new Publisher(parts, this.#stop.signal)
     this.#telling = this.#newTelling()
     this.#running = runTask(this.log, this.store)
-    this.index = indexOver(this.log, clock, {
-      names: this.names,
-      histories: () => this.histories,
-    })
+    this.index = indexOver(this.log, clock, () => this.indexStore)
     this.#indexing = this.index.run(this.#stop.signal)
   }
 
@@ -158,12 +154,11 @@ export class LongListRig implements AsyncDisposable {
   async cost(change: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
     const ends = await Promise.all(WRITTEN.map((topic) => this.log.bounds(topic, 0)))
     await this.indexed()
-    this.names.written = 0
-    this.histories.written = 0
+    this.indexStore.written = 0
     await change()
     await this.indexed()
     const bytes: Record<string, number> = {
-      index: this.names.written + this.histories.written,
+      index: this.indexStore.written,
     }
     for (const [index, topic] of WRITTEN.entries()) {
       const options = { limit: Number.MAX_SAFE_INTEGER, waitMs: 0 }

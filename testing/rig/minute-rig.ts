@@ -142,7 +142,7 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
   await assign(log)
   const store = emptyStore()
   const running = runTask(log, emptyStore())
-  const index = indexOver(log, clock, { histories: () => store })
+  const index = indexOver(log, clock, () => store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }

@@ -9,7 +9,7 @@ import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
-import { assignKey } from '../../ports/record/control-key.ts'
+import { assignKey, nameKey } from '../../ports/record/control-key.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Pace } from '../../services/graph/config.ts'
@@ -126,6 +126,12 @@ export async function changelogContent(log: Log): Promise<Map<string, string>> {
 export async function assign(log: Log, cluster: ClusterId = 'c', partition = 0): Promise<void> {
   const value = codec.encode({ type: 'Assignment', cluster, partition, objects: 0 })
   await log.append('control', 0, [{ key: assignKey(cluster), value }])
+}
+
+/** As the watcher of a cluster does where that is not what `control` says. */
+export async function call(log: Log, cluster: ClusterId, name: string): Promise<void> {
+  const value = codec.encode({ type: 'ClusterName', cluster, name })
+  await log.append('control', 0, [{ key: nameKey(cluster), value }])
 }
 
 /** The committed state of a cluster in the only partition. */

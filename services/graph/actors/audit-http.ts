@@ -77,9 +77,16 @@ async function senderOf(
   const { cluster: asked } = request.query as { readonly cluster?: unknown }
   const named = typeof asked === 'string' ? asked : undefined
   const own = principal.cluster
-  const all = await clusters.all()
+  const all = await clusters.all(own ?? named)
   if (own === undefined) return theOne(namedClusters(all, named))
   const [only, second] = all.filter(({ id, name }) => id === own || name === own)
+  if (only === undefined && all.some(({ isNamed }) => !isNamed)) {
+    // The ids of others are not for who sends events of one.
+    throw new Problem(
+      503,
+      `whether a cluster is called ${own}, as this token is, is not known: watchers have not said yet what all are called`,
+    )
+  }
   if (only === undefined || second !== undefined) {
     const why = only === undefined ? 'is known here' : 'is the only one'
     throw new Problem(

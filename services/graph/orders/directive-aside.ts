@@ -157,7 +157,7 @@ async function unknownSubject(
   if (phases.size !== 1 || !phases.has('synced')) return ''
   const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
   const asked = { ...place, cluster: cluster === '' ? undefined : cluster }
-  const { matches, lacks } = await query.find(asked)
+  const { matches, lacks } = await query.findIn(views, asked)
   if (lacks === 'any' || matches.some(({ isThere }) => isThere)) return ''
   return ` But no namespace ${subject.name} is known there now: check the spelling.`
 }

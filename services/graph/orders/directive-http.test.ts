@@ -91,6 +91,7 @@ async function rigFor(
   }
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
   const index = indexOver(log, clock)
+  await index.clusters.read()
   const questions = createQuestions({ log, codec, clock, graph, index })
   // Who may order what is another test's.
   const access = Object.assign(questions.access, { order: async () => undefined })

@@ -34,6 +34,7 @@ import { labelOf } from '../api/word.ts'
 import { giveOrder } from '../fold/order.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/answer/held.ts'
 import type { Access } from '../query/ask/access.ts'
+import { refuseUnnamed } from '../query/ask/not-found.ts'
 import { finalizerPlanOf } from '../query/plan/finalizer-plan.ts'
 import { forgetPart } from '../query/plan/forget-plan.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
@@ -249,7 +250,7 @@ async function clusterIdOf(
   { verb, cluster }: Order,
 ): Promise<ClusterId> {
   if (cluster === '' && !OF_ONE.has(verb)) return ''
-  const known = await clusters.all()
+  const known = await clusters.all(cluster === '' ? undefined : cluster)
   const [only, second] = known
   if (cluster === '') {
     if (only !== undefined && second === undefined) return only.id
@@ -257,6 +258,7 @@ async function clusterIdOf(
   }
   const [found, other] = known.filter(({ id, name }) => id === cluster || name === cluster)
   if (found !== undefined && other === undefined) return found.id
+  if (found === undefined) refuseUnnamed(known, cluster)
   const names = known.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none yet'
   throw new Problem(
     404,

@@ -17,7 +17,8 @@ import type { AnswerOf } from '../api/document.ts'
 import { type ClusterRef, clusterRefs, documentOf, timeOf } from '../api/document.ts'
 import { behindText, type Query, verdictsFirst } from '../query/answer/query.ts'
 import { restoredOf, withOrigin } from '../query/answer/restored.ts'
-import { askedOf, choose, clusterOf, selector } from '../query/ask/choice.ts'
+import { askedOf, type Choosing, chooseNow, clusterOf, selector } from '../query/ask/choice.ts'
+import { choosingOf, sentTo } from '../query/ask/question.ts'
 import type { ActorIndex } from '../query/index/actor-index.ts'
 import { cursorIn, cursorText, strange } from '../query/index/cursor.ts'
 import type { Named } from '../query/index/history-index.ts'
@@ -98,15 +99,17 @@ async function ofOne(
   const asked = selector(words)
   let isShown = false
   try {
-    const cluster = markOf(request)?.cluster ?? (await clusterOf(parts, asked))
+    const choosing = choosingOf(parts, request, reply)
+    const cluster = sentTo(request) ?? (await clusterOf(choosing, asked))
     return await forwarding.answered(request, reply, cluster, async (view) => {
       const asOf = [view.asOf()]
-      const meant = await objectOf(parts, words, view)
+      const meant = await objectOf(parts, choosing, words, view)
       await access.object(request, meant.object)
       isShown = true
       const ref = clusterRefs(await clusters.all())(view.cluster)
-      const { answer, partial } = await pageOfOne(parts, words, span, { view, ...meant, ref })
-      return documentOf('ChangeList', { answer, partial, asOf })
+      const page = await pageOfOne(parts, words, span, { view, ...meant, ref })
+      const doubts = [page.partial, cluster.doubt].filter((text) => text !== '')
+      return documentOf('ChangeList', { ...page, partial: doubts.join('; '), asOf })
     })
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
@@ -123,18 +126,19 @@ async function ofOne(
 
 /** A name may mean another object by the next page: that one continues with the same. */
 async function objectOf(
-  parts: ChangeParts,
+  { index }: ChangeParts,
+  choosing: Choosing,
   words: Words,
-  { cluster }: View,
+  view: View,
 ): Promise<Pick<One, 'object' | 'from' | 'partial'>> {
   const cursor = cursorIn(words['continue'], { route: ROUTE, words })
   if (cursor === undefined) {
-    const { object, partial } = await choose(parts, selector(words), cluster)
+    const { object, partial } = await chooseNow(choosing, selector(words), view)
     return { object, from: undefined, partial }
   }
   const [uid, from] = cursor
   if (typeof uid !== 'string' || !/^\d{1,18}$/.test(String(from))) throw strange()
-  const object = parts.index.names.lastOf(cluster, uid)
+  const object = index.namesOf(view.cluster).lastOf(view.cluster, uid)
   if (object !== undefined) return { object, from: BigInt(String(from)), partial: '' }
   throw new Problem(410, 'the object was forgotten meanwhile ("remember")')
 }

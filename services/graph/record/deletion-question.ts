@@ -19,6 +19,7 @@ import { COLLECTOR } from '../query/answer/actor.ts'
 import { type Deletion, withoutRoot } from '../query/answer/deletion-cause.ts'
 import { behindText } from '../query/answer/query.ts'
 import { askedOf, selector } from '../query/ask/choice.ts'
+import { Finder } from '../query/ask/finder.ts'
 import { notFound } from '../query/ask/not-found.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
@@ -78,14 +79,19 @@ interface Asked {
   readonly roots: Roots | undefined
 }
 
-async function askedIn(parts: ChangeParts, request: FastifyRequest, words: Words): Promise<Asked> {
+async function askedIn(
+  parts: ChangeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  words: Words,
+): Promise<Asked> {
   const { by, evidence, root } = words
   if (by === '')
     throw new Problem(400, 'by is empty: it takes kinfold, others or the name of a user')
   return {
     by,
     evidence: evidence === undefined ? undefined : new Set(evidence.split(',')),
-    roots: root === undefined ? undefined : await rootsIn(parts, request, words, root),
+    roots: root === undefined ? undefined : await rootsIn(parts, request, reply, words),
   }
 }
 
@@ -93,8 +99,8 @@ async function askedIn(parts: ChangeParts, request: FastifyRequest, words: Words
 async function rootsIn(
   parts: ChangeParts,
   request: FastifyRequest,
-  { cluster, namespace }: Words,
-  root: string,
+  reply: FastifyReply,
+  { cluster, namespace, root = '' }: Words,
 ): Promise<Roots> {
   const [, uid] = /^uid:(.+)$/s.exec(root) ?? []
   const [kind = '', name = '', more] = root.split('/')
@@ -103,18 +109,18 @@ async function rootsIn(
   }
   const asked = selector({ cluster, namespace, ...(uid === undefined ? { kind, name } : { uid }) })
   try {
-    const { matches, lacks } = await parts.query.find(asked)
+    const { clusters } = parts
+    const finder = new Finder(parts, request, reply)
+    const { matches, lacks, doubt } = await finder.find({ selector: asked, waits: true })
     const [first] = matches
-    if (first === undefined) {
-      const behind = await parts.query.caughtUp()
-      throw await notFound(parts.query, parts.clusters, asked, behind)
-    }
+    if (first === undefined) throw await notFound({ finder, clusters }, asked, doubt)
     await parts.access.object(request, first.object)
     const all = matches.map(({ object }) => identityKey(identityOf(object.cluster, object)))
     const unread =
       'deletions after older objects of the name of its root are left out: ask with uid'
     const scopes = matches.map(({ object }) => object)
-    return { keys: new Set(all), scopes, partial: lacks === 'nothing' ? '' : unread }
+    const partial = [lacks === 'nothing' ? '' : unread, doubt].filter((text) => text !== '')
+    return { keys: new Set(all), scopes, partial: partial.join('; ') }
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
     await parts.access.graph(request)
@@ -133,7 +139,7 @@ async function pageOf(
   return await onePage(parts, request, reply, { words, span, change }, async (page) => {
     const { since, horizon, resume, asOf, scan, turns } = page
     const behind = behindText(await parts.index.caughtUp())
-    const asked = await askedIn(parts, request, words)
+    const asked = await askedIn(parts, request, reply, words)
     const causes = new DeletionCauses(parts, request, reply, turns)
     const unnamed = await causes.unnamed()
     const deletions: Listed[] = []

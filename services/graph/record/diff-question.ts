@@ -72,7 +72,7 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
     const words = askedOf(request)
     const asked = momentsIn(words)
     const cursor = cursorOf(words)
-    const all = await clusters.all()
+    const all = await clusters.all(words['cluster'])
     const named = namedClusters(all, words['cluster'])
     const ids = [asked.from, asked.to].reduce<readonly ClusterId[]>(
       (left, each) => left.filter((id) => meantIn(named, each).some((one) => one.id === id)),

@@ -107,7 +107,7 @@ interface ReadLife {
 export interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'names' | 'objectAfter'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'namesOf' | 'objectAfter'>
   readonly clusters: Pick<Clusters, 'one'>
   readonly turns: Turns
 }
@@ -169,7 +169,7 @@ export class Lives {
     { at: until, isInferred }: { readonly at: number; readonly isInferred: boolean },
   ): Promise<OwnerBehind | 'there' | 'unknown'> {
     const { index } = this.#parts
-    const dependent = index.names.lastOf(of.cluster, of.uid)
+    const dependent = index.namesOf(of.cluster).lastOf(of.cluster, of.uid)
     if (dependent === undefined || dependent.moreOwners !== undefined) return 'unknown'
     if (dependent.owners.length > MOST_OWNERS) return 'unknown'
     if (dependent.owners.length === 0) return 'there'
@@ -206,7 +206,7 @@ export class Lives {
     if (namespace === '') return undefined
     const { history: own } = await this.lastOf(of)
     const createdAt = own.find(({ change }) => change === 'created')?.at ?? 0
-    const { found } = await this.#parts.index.names.named({
+    const { found } = await this.#parts.index.namesOf(cluster).named({
       ...{ cluster, namespace: '', name: namespace, at: to },
     })
     const behind: OwnerBehind[] = []

@@ -21,7 +21,7 @@ import { type Attributors, attributionOf } from './attribution.ts'
 import { type Life, MOST_OF_CHAIN } from './life.ts'
 
 export interface OrphaningParts extends Attributors {
-  readonly index: Pick<HistoryIndex, 'newest' | 'objectAfter' | 'names'>
+  readonly index: Pick<HistoryIndex, 'newest' | 'objectAfter' | 'namesOf'>
   readonly turns: Turns
 }
 

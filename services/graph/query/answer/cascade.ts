@@ -84,7 +84,7 @@ export interface Cascades {
 }
 
 export function createCascades(
-  index: Pick<HistoryIndex, 'names' | keyof Histories>,
+  index: Pick<HistoryIndex, 'namesOf' | keyof Histories>,
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
@@ -200,7 +200,7 @@ interface Begin {
 
 interface WalkOptions {
   readonly view: View
-  readonly index: Pick<HistoryIndex, 'names'>
+  readonly index: Pick<HistoryIndex, 'namesOf'>
   readonly histories: Histories
   readonly limit: number
   /**
@@ -264,11 +264,13 @@ class Walk {
   async content(root: Named, since: number | null): Promise<void> {
     const { view, index, limit } = this.#options
     const end =
-      view.node(root.uid) === undefined ? index.names.lastOf(view.cluster, root.uid) : undefined
+      view.node(root.uid) === undefined
+        ? index.namesOf(view.cluster).lastOf(view.cluster, root.uid)
+        : undefined
     const until = end?.isGone === true ? end.at + SKEW_MS : Number.POSITIVE_INFINITY
     const from = since === null ? Number.POSITIVE_INFINITY : since - SKEW_MS
     let read = 0
-    for await (const last of index.names.within(view.cluster, root.name)) {
+    for await (const last of index.namesOf(view.cluster).within(view.cluster, root.name)) {
       await view.turns.take()
       read += 1
       if (read > limit) {
@@ -322,7 +324,7 @@ class Walk {
     if (looked !== undefined) return { object: looked.node.object, looked, until: 0, isThere: true }
     const former = view.lastThere(uid)
     if (view.partial() === '') return former && { ...former, isThere: false }
-    const last = index.names.lastOf(view.cluster, uid)
+    const last = index.namesOf(view.cluster).lastOf(view.cluster, uid)
     const object = former?.object ?? last
     return object && { object, until: former?.until ?? 0, isThere: last?.isGone !== true }
   }

@@ -28,13 +28,14 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
   await using running = runTask(log, new MemoryStore())
   await appendAll(log, chain())
   await running.caughtUp()
+  await assign(log)
   const stop = new AbortController()
   const index = indexOver(log, clock)
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await clock.sleep(UNTIL_INDEXED_MS)
-  await assign(log)
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
   const { query, planner, dump } = createQuestions({ log, codec, clock, graph, index })
+  await index.clusters.read()
   const view = viewOf(running.task)
   const first = await named(index, 'c0')
   const last = await named(index, `c${DEPTH - 1}`)
@@ -81,7 +82,7 @@ function chain() {
 }
 
 async function named(index: HistoryIndex, name: string): Promise<Named> {
-  const [found] = (await index.names.named({ namespace: 'ns', name })).found
+  const [found] = (await index.namesIn(0).named({ namespace: 'ns', name })).found
   ok(found)
   return found
 }

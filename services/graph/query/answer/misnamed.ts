@@ -37,7 +37,7 @@ export interface MisnamedAsked {
  */
 export async function misnamedIn(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   owner: Identity,
   { sight, isBehind }: MisnamedAsked,
 ): Promise<Misnamed> {
@@ -48,7 +48,7 @@ export async function misnamedIn(
   const before = await view.store.page({ ...all, lt: own.gte })
   const behind = await view.store.page({ ...all, gte: own.lt })
   const bearers = [...before.rows, ...behind.rows].map(([key]) => lastPart(key))
-  bearers.push(...(await index.names.unresolved(cluster, uid, MOST_READ)))
+  bearers.push(...(await index.namesOf(cluster).unresolved(cluster, uid, MOST_READ)))
   const references: MisnamedReference[] = []
   let hidden = 0
   for (const bearer of new Set(bearers)) {

@@ -26,7 +26,7 @@ const MOST_LOOKED_UP = 5
  */
 export async function standsWithNamesakes(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   node: Node,
   sight: Sight,
 ): Promise<readonly Stand[]> {
@@ -43,7 +43,7 @@ export async function standsWithNamesakes(
 /** What to add to a verdict on an object; empty where no deleted owner has a namesake. */
 export async function namesakeText(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   node: Node,
 ): Promise<string> {
   const dangling = standsOf(view.facts, node).filter(({ standing }) => standing === 'dangling')
@@ -57,18 +57,18 @@ export async function namesakeText(
 /** Of a moment of the past all that ever had the name: who had it then is seen in the graph. */
 async function* uidsAt(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   place: Coordinates,
 ): AsyncIterable<Uid> {
-  if (view.moment === null) return yield* index.names.at(view.cluster, place)
+  if (view.moment === null) return yield* index.namesOf(view.cluster).at(view.cluster, place)
   const { namespace, name } = place
   const asked = { cluster: view.cluster, namespaces: [namespace], name, isGone: true }
-  for await (const [, { uid }] of index.names.listed(asked, '')) yield uid
+  for await (const [, { uid }] of index.namesOf(view.cluster).listed(asked, '')) yield uid
 }
 
 async function namesakeOf(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   { place, reference }: Stand,
   sight: Sight,
 ): Promise<string> {

@@ -105,10 +105,11 @@ export function createObjectList(
     // An object that is deleted now may have existed then.
     const isGone = asked.isGone || view.moment !== null
     const namespaces = namespacesOf(asked)
+    const names = index.namesOf(view.cluster)
     const found =
       name === undefined
-        ? index.names.all(after)
-        : index.names.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
+        ? names.all(after)
+        : names.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
     for await (const [key, last] of found) {
       await view.turns.take()
       yield { key, uid: last.uid, last, prefix: null }

@@ -2,8 +2,8 @@
  * The owner that a reference names, also of an object that was deleted, as far as the record knows:
  * by uid and coordinates.
  *
- * What must stay true: no graph is read, so any process can answer it for deleted objects; an
- * object that has the uid at other coordinates is never the owner.
+ * What must stay true: no graph is read; an object that has the uid at other coordinates is never
+ * the owner.
  *
  * Not here: owners of objects in the graph (core/graph/identity.ts).
  */
@@ -17,13 +17,13 @@ import type { NamedOwner } from '../index/name-key.ts'
  * it) the one that would be there; in its dependent's namespace, or in none.
  */
 export function ownersMeant(
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   dependent: Pick<Identity, 'cluster' | 'namespace'>,
   reference: NamedOwner,
 ): readonly Identity[] {
   const { cluster } = dependent
   const { name, uid } = reference
-  const last = index.names.lastOf(cluster, uid)
+  const last = index.namesOf(cluster).lastOf(cluster, uid)
   const seen = last && identityOf(cluster, last)
   if (seen !== undefined && isNamedBy(seen, dependent, reference)) return [seen]
   const namespaces = new Set([dependent.namespace, ''])

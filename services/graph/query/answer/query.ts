@@ -29,7 +29,7 @@ import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
 import type { Lacks } from '../index/name-index.ts'
 import type { Indexed } from '../index/name-key.ts'
-import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import type { Clusters } from '../view/clusters.ts'
 import { type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { DeletedBy } from './actor.ts'
@@ -97,15 +97,15 @@ export interface Query {
   /** Waits a moment for what was seen just now; what is not indexed by then, else empty. */
   caughtUp(): Promise<string>
   /**
-   * Of whatever cluster: where another process has it, as the index knows it. Of deleted ones those
-   * around a time, in ms (undefined: the last ones).
+   * In these clusters, which this process has, and which are those that the selector names. Of
+   * deleted ones those around a time, in ms (undefined: the last ones).
    */
-  find(selector: Selector, at?: number): Promise<Found>
+  findIn(views: readonly View[], selector: Selector, at?: number): Promise<Found>
   /**
    * What there is of such a kind: under the name in other namespaces, or under one like it in this
    * one. Some of it; where nothing of that exists, of what was deleted.
    */
-  nearest(selector: Selector): Promise<readonly Match[]>
+  nearestIn(views: readonly View[], selector: Selector): Promise<readonly Match[]>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** Who deleted it; null of one that is there. */
   deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
@@ -133,10 +133,15 @@ interface When {
   readonly at: number | null
 }
 
-/** What is said of a question is the first of these that is said of a part of it. */
 const LACKS: readonly Lacks[] = ['any', 'former']
 
-function livingFirst(all: readonly Match[]): readonly Match[] {
+/** What is said of a question is the worst that is said of a part of it. */
+export function lacksOf(parts: readonly { readonly lacks: Lacks }[]): Lacks {
+  return LACKS.find((each) => parts.some(({ lacks }) => lacks === each)) ?? 'nothing'
+}
+
+/** What exists, where anything does. */
+export function livingFirst(all: readonly Match[]): readonly Match[] {
   const there = all.filter(({ isThere }) => isThere)
   return there.length > 0 ? there : all
 }
@@ -148,51 +153,55 @@ export function createQuery(
   marks: MarkSettings = NO_MARKS,
 ): Query {
   async function matching(
+    views: readonly View[],
     objects: readonly Indexed[],
-    { kind, cluster, uid }: Selector,
-    all: readonly KnownCluster[],
+    { kind, uid }: Selector,
   ): Promise<Match[]> {
     const word = await clusters.kindWords.of(kind)
-    const known = new Map(all.map((each) => [each.id, each]))
+    const known = new Map(views.map((each) => [each.cluster, each]))
     return objects.flatMap((object) => {
-      const of = known.get(object.cluster)
-      const clusterName = of?.name ?? object.cluster
-      if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName) return []
-      const view = of && clusters.view(of)
-      const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+      const view = known.get(object.cluster)
+      if (view === undefined) return []
       const isAny = uid !== undefined || kind === ''
-      const its = view?.facts.kind(object)
-      return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
+      if (!isAny && !word.is(object, view.facts.kind(object))) return []
+      const isThere = view.node(object.uid) !== undefined || isMissing(view, object)
+      return [{ object: namedOf(object), clusterName: view.name, isThere }]
     })
   }
 
   return {
     caughtUp: async () => behindText(await index.caughtUp()),
-    async nearest(asked) {
+    async nearestIn(views, asked) {
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []
-      const all = await clusters.all()
-      const elsewhere = await matching(await index.names.anywhere(name), asked, all)
+      const names = partitionsOf(views).map((partition) => index.namesIn(partition))
+      // However many partitions there are here, a slip of the hand costs no more.
+      const share = 1 / names.length
+      const anywhere: Indexed[] = []
+      for (const each of names) anywhere.push(...(await each.anywhere(name, share)))
+      const elsewhere = await matching(views, anywhere, asked)
       if (elsewhere.length > 0) return livingFirst(elsewhere)
-      const near = await Promise.all(
-        [...new Set([namespace, ''])].map((each) => index.names.near(each, name)),
-      )
-      return livingFirst(await matching(near.flat(), asked, all))
+      const near: Indexed[] = []
+      for (const within of new Set([namespace, ''])) {
+        for (const each of names) near.push(...(await each.near(within, name, share)))
+      }
+      return livingFirst(await matching(views, near, asked))
     },
-    async find(selector, at) {
+    async findIn(views, selector, at) {
       const { name, namespace, cluster, uid } = selector
-      const all = await clusters.all()
-      const ids = cluster === undefined ? [undefined] : idsOf(all, cluster)
-      const places = [...new Set([namespace, ''])].flatMap((each) => {
-        return ids.map((id) => ({ namespace: each, name, cluster: id, at }))
+      const namespaces = [...new Set([namespace, ''])]
+      const read = partitionsOf(views).flatMap((partition) => {
+        const names = index.namesIn(partition)
+        if (uid !== undefined) return [names.withUid(uid)]
+        const own = views.filter((view) => view.partition.partition === partition)
+        const ids = cluster === undefined ? [undefined] : own.map((view) => view.cluster)
+        return namespaces.flatMap((within) => {
+          return ids.map((id) => names.named({ namespace: within, name, cluster: id, at }))
+        })
       })
-      const read =
-        uid === undefined
-          ? await Promise.all(places.map((each) => index.names.named(each)))
-          : [await index.names.withUid(uid)]
-      const found = read.flatMap((each) => each.found)
-      const lacks = LACKS.find((each) => read.some((one) => one.lacks === each)) ?? 'nothing'
-      return { matches: await matching(found, selector, all), lacks }
+      const found = await Promise.all(read)
+      const objects = found.flatMap((each) => each.found)
+      return { matches: await matching(views, objects, selector), lacks: lacksOf(found) }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
@@ -249,10 +258,13 @@ function ownersElsewhere({ facts }: View, node: Node | undefined): Why['elsewher
   })
 }
 
-/** Of its name, or its id. */
-function idsOf(all: readonly KnownCluster[], cluster: string): readonly string[] {
-  const named = all.filter(({ name }) => name === cluster)
-  return [...new Set([cluster, ...named.map(({ id }) => id)])]
+/** While a store is restored it lacks nodes of objects that exist. */
+function isMissing(view: View, { isGone }: Indexed): boolean {
+  return !isGone && view.partial() !== ''
+}
+
+function partitionsOf(views: readonly View[]): readonly number[] {
+  return [...new Set(views.map(({ partition }) => partition.partition))]
 }
 
 /** What is said where not all of a history was read. */

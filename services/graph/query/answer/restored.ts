@@ -28,7 +28,7 @@ export function restoredOf(node: Node | undefined): Restored | null {
 /** What is said of an object and its history. */
 export async function withRestored<T extends Pick<History, 'change' | 'text'>>(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   object: Named,
   history: readonly T[],
 ): Promise<{
@@ -47,11 +47,11 @@ export async function withRestored<T extends Pick<History, 'change' | 'text'>>(
 /** Of a deleted one: what exists at its coordinates now and says that it was made of it. */
 async function restoredAs(
   view: View,
-  index: Pick<HistoryIndex, 'names'>,
+  index: Pick<HistoryIndex, 'namesOf'>,
   object: Named,
 ): Promise<RestoredAs | null> {
   if (view.moment !== null || view.node(object.uid) !== undefined) return null
-  for await (const uid of index.names.at(view.cluster, object)) {
+  for await (const uid of index.namesOf(view.cluster).at(view.cluster, object)) {
     await view.turns.take()
     const node = view.node(uid)
     if (node === undefined || !isSamePlace(node.object, object)) continue

@@ -58,7 +58,7 @@ const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one o
 
 export async function treeOf(
   view: View,
-  index: Pick<HistoryIndex, 'caughtUp' | 'names'>,
+  index: Pick<HistoryIndex, 'caughtUp' | 'namesOf'>,
   root: Named,
   { isUp, sight }: { readonly isUp: boolean; readonly sight: Sight },
 ): Promise<Answer<OwnershipTree>> {

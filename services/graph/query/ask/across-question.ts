@@ -54,7 +54,7 @@ export function addAcross(
     if (kind === '' || name === '') throw new Problem(400, 'ask with kind and name')
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
     const word = await clusters.kindWords.of(kind)
-    const all = await clusters.all()
+    const all = await clusters.all(words['cluster'])
     const within = withinOf(all, words['cluster'], isWhole)
     const gone = goneAsked(words, within, parts.clock.now())
     const along = alongAsked(words)

@@ -30,7 +30,7 @@ export function addFinalizers(server: FastifyInstance, parts: QuestionParts): vo
   server.get('/v1/finalizers', async (request, reply) => {
     const words = askedOf(request)
     const asked = stuckAsked(words)
-    const named = namedClusters(await clusters.all(), words['cluster'])
+    const named = namedClusters(await clusters.all(words['cluster']), words['cluster'])
     const listed = await pageIn(parts, request, reply, {
       ...{ question: { route: '/v1/finalizers', words }, named, at: asked.at },
       empty: (next): StuckList => ({ objects: [], continue: next }),

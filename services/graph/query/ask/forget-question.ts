@@ -17,7 +17,7 @@ import type { KnownCluster } from '../view/clusters.ts'
 import { type Answer, readJson } from '../view/forward-call.ts'
 import type { View } from '../view/view.ts'
 import { askedOf } from './choice.ts'
-import { namedClusters } from './not-found.ts'
+import { namedClusters, refuseUnnamed } from './not-found.ts'
 import { json, type QuestionParts } from './question.ts'
 
 /** Objects that are listed of a cluster, unless another number is asked for, and at most. */
@@ -38,8 +38,8 @@ export function addForgetPlan(
   server.get('/v1/plan/forget-cluster', async (request, reply) => {
     const { ownerCluster = '', cluster, limit: most } = askedOf(request)
     const limit = Math.min(Number(most ?? LISTED), LISTED_MOST)
-    const known = await clusters.all()
-    const owner = ownerIn(known, ownerCluster)
+    const owner = ownerIn(await clusters.all(ownerCluster), ownerCluster)
+    const known = await clusters.all(cluster)
     const asked = namedClusters(known, cluster).filter(({ id }) => id !== owner)
     // A partition may have others beside those that are asked about.
     const isAsked = (view: View): boolean => asked.some(({ id }) => id === view.cluster)
@@ -76,6 +76,7 @@ function nameOf({
 function ownerIn(known: readonly KnownCluster[], asked: string): ClusterId {
   if (asked === '') throw new Problem(400, 'ownerCluster: say which cluster is to be forgotten')
   const [found, other] = known.filter(({ id, name }) => id === asked || name === asked)
+  if (found === undefined) refuseUnnamed(known, asked)
   if (other === undefined) return found?.id ?? asked
   const names = known.filter(({ name }) => name === asked).map(({ id }) => id)
   throw new Problem(400, `several clusters are called ${asked}: ${names.join(', ')}`)

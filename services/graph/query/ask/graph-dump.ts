@@ -22,8 +22,7 @@ import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId, ObjectMeta, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace, versionOf } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
-import type { HistoryIndex } from '../index/history-index.ts'
-import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import type { Clusters } from '../view/clusters.ts'
 import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
@@ -54,19 +53,17 @@ export interface GraphDump {
 }
 
 export function createGraphDump(
-  clusters: Clusters,
-  index: Pick<HistoryIndex, 'names'>,
+  clusters: Pick<Clusters, 'all'>,
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
     async *dot(views, uids, others = []) {
-      const all = await clusters.all()
+      const keys = new VertexKeys((await clusters.all()).length > 1)
       const sections: Section[] = []
       for (const view of views.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))) {
         const component = uids.length === 0 ? undefined : new Component(view, limit)
         await component?.gather(uids)
-        const besides = all.filter(({ id }) => id !== view.cluster)
-        sections.push({ view, component, keys: new VertexKeys(clusters, index, besides) })
+        sections.push({ view, component, keys })
       }
       yield `${OPENING}\n`
       if (sections.some(({ component }) => component?.isCut)) {
@@ -164,9 +161,9 @@ async function* definitions(section: Section, limit: number): AsyncIterable<stri
   for await (const node of nodesOf(section)) {
     const { ownerReferences, uid } = node.object
     if (ownerReferences.length === 0 && !view.hasDependents(view.identityOf(node.object))) continue
-    yield nodeText(view, await keys.of(view.cluster, uid), node)
+    yield nodeText(view, keys.of(view.cluster, uid), node)
     for (const reference of ownerReferences) {
-      const key = await keys.named(view, node, reference)
+      const key = keys.named(view, node, reference)
       const isNode = view.node(reference.uid) !== undefined && !isMisnamed(view, node, reference)
       if (missing.has(key) || isNode) continue
       if (missing.size < limit) missing.add(key)
@@ -179,9 +176,9 @@ async function* edges(section: Section): AsyncIterable<string> {
   const { keys, view } = section
   for await (const node of nodesOf(section)) {
     const { object } = node
-    const from = await keys.of(view.cluster, object.uid)
+    const from = keys.of(view.cluster, object.uid)
     const owners = new Set<string>()
-    for (const each of object.ownerReferences) owners.add(await keys.named(view, node, each))
+    for (const each of object.ownerReferences) owners.add(keys.named(view, node, each))
     for (const to of [...owners].sort()) yield `  ${quote(from)} -> ${quote(to)};\n`
   }
 }
@@ -242,53 +239,28 @@ class Component {
   }
 }
 
-/**
- * A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has
- * the same one.
- */
+/** A uid, as upstream has it; of several clusters, which may share uids, its cluster before it. */
 class VertexKeys {
-  readonly #clusters: Clusters
-  readonly #index: Pick<HistoryIndex, 'names'>
-  readonly #others: readonly KnownCluster[]
+  readonly #isOneOfSeveral: boolean
 
-  constructor(
-    clusters: Clusters,
-    index: Pick<HistoryIndex, 'names'>,
-    others: readonly KnownCluster[],
-  ) {
-    this.#clusters = clusters
-    this.#index = index
-    this.#others = others
+  constructor(isOneOfSeveral: boolean) {
+    this.#isOneOfSeveral = isOneOfSeveral
   }
 
-  async of(cluster: ClusterId, uid: Uid): Promise<string> {
-    for (const other of this.#others) if (await this.#isIn(other, uid)) return `${cluster}/${uid}`
-    return uid
+  of(cluster: ClusterId, uid: Uid): string {
+    return this.#isOneOfSeveral ? `${cluster}/${uid}` : uid
   }
 
   /**
    * Of the owner that a reference names; of one that has the uid of another object, with its
    * coordinates.
    */
-  async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
-    const { uid } = reference
-    // Of what was never seen here, no process knows whether another cluster names it, too.
-    const isNowhere = view.node(uid) === undefined && this.#others.length > 0
-    const key = isNowhere ? `${view.cluster}/${uid}` : await this.of(view.cluster, uid)
+  named(view: View, node: Node, reference: OwnerReference): string {
+    const key = this.of(view.cluster, reference.uid)
     if (!isMisnamed(view, node, reference)) return key
     const { group, kind } = kindOfReference(reference)
     const { name } = reference
     return [key, `${kind}.${group}`, node.object.namespace, name].join('/')
-  }
-
-  /**
-   * Also what was deleted, and what another process has: the index knows of both, a moment later.
-   */
-  async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
-    const view = this.#clusters.view(other)
-    if (view?.node(uid) !== undefined) return true
-    if (view !== undefined) for await (const _ of namedWith(view, uid)) return true
-    return this.#index.names.lastOf(other.id, uid) !== undefined
   }
 }
 

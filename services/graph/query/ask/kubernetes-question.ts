@@ -88,8 +88,9 @@ function segmentsOf({ params }: FastifyRequest): Segments {
 
 /** Of the path, or the only one. */
 async function clusterOf({ clusters }: QuestionParts, request: FastifyRequest): Promise<ClusterId> {
-  const all = await clusters.all()
-  const [only, second] = namedClusters(all, markOf(request)?.cluster ?? segmentsOf(request).cluster)
+  const asked = markOf(request)?.cluster ?? segmentsOf(request).cluster
+  const all = await clusters.all(asked)
+  const [only, second] = namedClusters(all, asked)
   if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
   if (second === undefined) return only.id
   const refOf = clusterRefs(all)
@@ -233,7 +234,7 @@ async function found(
   let isKnown = true
   const there = async (): Promise<Node | undefined> => {
     const selector = { kind: '', name: meant, namespace, cluster: view.cluster, uid: undefined }
-    const { matches, lacks } = await query.find(selector)
+    const { matches, lacks } = await query.findIn([view], selector)
     isKnown = lacks !== 'any'
     const nodes = matches.map(({ object }) => view.node(object.uid))
     return nodes.find((node) => {

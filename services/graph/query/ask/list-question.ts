@@ -66,7 +66,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
-    const named = namedClusters(await clusters.all(), words['cluster'])
+    const named = namedClusters(await clusters.all(words['cluster']), words['cluster'])
     const listed = await pageIn(parts, request, reply, {
       ...{ question: { route: '/v1/objects', words }, named, at: asked.at },
       empty: (next): ListAnswer => ({ objects: [], count: 0, continue: next, kinds: [] }),

@@ -9,29 +9,37 @@ import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ClusterRef } from '../../api/document.ts'
 import { clusterRefs } from '../../api/document.ts'
 import { labelOf } from '../../api/word.ts'
-import type { Match, Query, Selector } from '../answer/query.ts'
+import type { Match, Selector } from '../answer/query.ts'
 import { changesBetween } from '../index/near-word.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import { alike, type KnownKind, kindsIn } from '../view/kind-word.ts'
+import type { Finder } from './finder.ts'
+
+/** What it is said by. */
+export interface Seeking {
+  readonly finder: Pick<Finder, 'find'>
+  readonly clusters: Clusters
+}
 
 /** The beginning of a uid as API servers make them. */
 const PART_OF_UID = /^[0-9a-f][0-9a-f-]{3,34}$/
 
-/** `behind`: what the index has not read yet; else empty. */
+/** `doubt`: what could not be asked, or is not indexed yet; else empty. */
 export async function notFound(
-  query: Query,
-  clusters: Clusters,
+  { finder, clusters }: Seeking,
   asked: Selector,
-  behind: string,
+  doubt: string,
 ): Promise<Problem> {
-  const named = namedClusters(await clusters.all(), asked.cluster)
-  const { matches: elsewhere, lacks } = await query.find({ ...asked, cluster: undefined })
-  const { matches: sameName, lacks: alsoLacks } = await query.find({ ...asked, kind: '' })
+  const named = namedClusters(await clusters.all(asked.cluster), asked.cluster)
+  const unknown = (why: string): Problem =>
+    new Problem(503, `whether ${wordsOf(asked)} was ever seen is not known: ${why}`)
+  // A process that is silent is not waited for once more.
+  if (doubt !== '') return unknown(doubt)
+  const elsewhere = await elsewhereOf(finder, asked)
+  const anyKind = { ...asked, kind: '' }
+  const { matches: sameName, lacks } = await finder.find({ selector: anyKind })
   // What was not read may be the one that is asked for.
-  const unread = lacks === 'any' || alsoLacks === 'any' ? unreadText(asked) : behind
-  if (unread !== '') {
-    return new Problem(503, `whether ${wordsOf(asked)} was ever seen is not known: ${unread}`)
-  }
+  if (lacks === 'any') return unknown(unreadText(asked))
   const hint =
     elsewhere.length > 0
       ? `; there is one in ${listed(elsewhere, ({ clusterName }) => `cluster ${clusterName}`)}`
@@ -63,10 +71,17 @@ export async function notFound(
   }
   const isInNamespace = asked.namespace !== '' && meant?.every(isClusterScoped) !== true
   const where = `${isInNamespace ? ` in namespace ${asked.namespace}` : ''}${inOf(asked)}`
-  const near = nearText(asked, await query.nearest(asked))
+  const { matches: like } = await finder.find({ selector: asked, isNear: true })
+  const near = nearText(asked, like)
   const maybe = isInNamespace ? '; it may be in another namespace' : ''
   const why = unwatched(meant) || other || near || maybe
   return new Problem(404, `no ${asked.kind}/${asked.name} was ever seen${where}${why}`)
+}
+
+/** In other clusters than those that are asked, as far as these can be asked. */
+async function elsewhereOf(finder: Seeking['finder'], asked: Selector): Promise<readonly Match[]> {
+  if (asked.cluster === undefined) return []
+  return (await finder.find({ selector: { ...asked, cluster: undefined } })).matches
 }
 
 /**
@@ -127,6 +142,9 @@ function wordsOf({ kind, name, uid }: Selector): string {
   return uid === undefined ? `${kind}/${name}` : `an object with uid ${uid}`
 }
 
+/** Clusters without a name that a refusal lists. */
+const MOST_UNNAMED = 5
+
 /** Of that name or id, or all. */
 export function namedClusters(
   all: readonly KnownCluster[],
@@ -137,8 +155,21 @@ export function namedClusters(
   if (found.length > 0 || asked === undefined) {
     return found.map((known) => ({ ...known, ...refOf(known.id) }))
   }
+  refuseUnnamed(all, asked)
   const known = all.map(({ id }) => labelOf(refOf(id))).join(', ')
   throw new Problem(404, `there is no cluster ${asked}; known clusters: ${known || 'none'}`)
+}
+
+/** Where none of them has that name: it may be that of one whose watcher has not said it yet. */
+export function refuseUnnamed(all: readonly KnownCluster[], asked: string): void {
+  const unnamed = all.flatMap(({ id, isNamed }) => (isNamed ? [] : [id]))
+  if (unnamed.length === 0) return
+  const some = unnamed.slice(0, MOST_UNNAMED).join(', ')
+  const ids = unnamed.length > MOST_UNNAMED ? `${some} and others` : some
+  throw new Problem(
+    503,
+    `whether a cluster is called ${asked} is not known: watchers have not said yet what these are called; ask with the id: ${ids}`,
+  )
 }
 
 /** Undefined when another process has one of them: the kinds that it serves are unknown here. */

@@ -81,6 +81,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     for (const event of events) if ('cluster' in event) clusters.add(event.cluster)
     clusters.delete('')
     for (const cluster of clusters) await assign(log, cluster)
+    await index.clusters.read()
     await appendAll(log, events.slice(told))
     told = events.length
     await running.caughtUp()
@@ -96,7 +97,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
     await running[Symbol.asyncDispose]()
   })
   const named = (uid: string) => {
-    const found = index.names.lastOf('c', uid)
+    const found = index.namesIn(0).lastOf('c', uid)
     if (found === undefined) throw new Error(`${uid} was never seen`)
     return found
   }

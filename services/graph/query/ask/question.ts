@@ -43,17 +43,26 @@ import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { type Asked, momentIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { NOT_FOLLOWED, usesOf } from '../rule/use-list.ts'
-import { closedOf } from '../view/forward.ts'
+import { closedOf, type MeantCluster } from '../view/forward.ts'
 import { type Answer, markOf, readJson, readStream, strange } from '../view/forward-call.ts'
 import { readThen } from '../view/open-view.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Access } from './access.ts'
-import { askedOf, type Chosen, chooseIn, clusterOf, datedIn, selector } from './choice.ts'
+import {
+  askedOf,
+  type Choosing,
+  type Chosen,
+  chooseIn,
+  clusterOf,
+  datedIn,
+  othersOf,
+  selector,
+} from './choice.ts'
+import { Finder } from './finder.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type ListParts, meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
-import { ownThereThen, thereThen } from './there-then.ts'
 
 export interface QuestionParts extends ListParts {
   readonly access: Access
@@ -120,13 +129,11 @@ type MadeOfOne<K extends DocumentKind> = Omit<Made<K>, 'cluster' | 'asOf'>
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, access, clusters } = parts
   const about = aboutOne(parts)
-  /** Of the latest, those that who asks may get. */
-  const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
-    const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
-    const may = await Promise.all(latest.map(({ object }) => access.mayGet(request, object)))
-    const shown = latest.filter((_, index) => may[index])
+  /** The latest of those that who asks may get. */
+  const shownOthers = async (found: readonly Match[]): Promise<Others> => {
+    const latest = [...found].sort(byTime).slice(0, OTHERS_SHOWN)
     const refOf = clusterRefs(await clusters.all())
-    return shown.map(({ object: { cluster, uid, at }, isThere }) => {
+    return latest.map(({ object: { cluster, uid, at }, isThere }) => {
       return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
@@ -176,14 +183,37 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const orphaned = await withOwnerShown(parts, request, view, answer.orphaned)
-      const others = await shownOthers(request, chosen)
+      const found = await othersAt(choosingOf(parts, request, reply), request, view, chosen)
+      const others = await shownOthers(found.others)
       const elsewhere = await elsewhereAsShown(parts, request, answer.elsewhere)
       const shown = { deletion, deletedBy, orphaned, others, elsewhere }
-      return { ...rest, answer: { ...answer, ...shown } }
+      const partial = [rest.partial, found.partial].filter((text) => text !== '').join('; ')
+      return { ...rest, answer: { ...answer, ...shown }, partial }
     })
   })
   addCascade(server, parts, about)
   addPlans(server, parts, about)
+}
+
+/** Of the past nothing else of that name is listed. */
+async function othersAt(
+  choosing: Choosing,
+  request: FastifyRequest,
+  { moment }: View,
+  chosen: Chosen,
+): ReturnType<typeof othersOf> {
+  if (moment !== null) return { others: [], partial: '' }
+  return await othersOf(choosing, selector(askedOf(request)), chosen)
+}
+
+/** Of one request. */
+export function choosingOf(
+  parts: Omit<Choosing, 'finder'> & ConstructorParameters<typeof Finder>[0],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Choosing {
+  const { query, clusters, index } = parts
+  return { query, clusters, index, finder: new Finder(parts, request, reply) }
 }
 
 /** Who may get an object may not know what other clusters are called. */
@@ -241,29 +271,24 @@ export function aboutOne(parts: QuestionParts): About {
     const words = askedOf(request)
     const asked = selector(words)
     const at = momentIn(words)
-    const mine = await forwarding.ownOf(request, reply)
-    if (mine !== undefined) {
-      if (at === undefined) throw strange()
-      return await ownThereThen(parts, request, mine, { asked, at })
-    }
+    const choosing = choosingOf(parts, request, reply)
     let mayGet = false
     try {
-      const then = at && {
-        at,
-        there: (found: readonly Match[]) => thereThen(parts, request, reply, { at, found }),
-      }
-      const cluster = markOf(request)?.cluster ?? (await clusterOf(parts, asked, then))
+      const cluster = sentTo(request) ?? (await clusterOf(choosing, asked, words['at']))
       return await forwarding.answered(request, reply, cluster, async (here) => {
         const view = await open(here, at)
         return await readThen(view, async () => {
           const asOf = [view.asOf()]
-          const chosen = await chooseIn(parts, asked, view)
+          const chosen = await chooseIn(choosing, asked, view)
           await access.object(request, chosen.object)
           mayGet = true
           const ref = clusterRefs(await clusters.all())(view.cluster)
           const told = await answer(view, chosen, ref)
           if (!('answer' in told)) return told
-          const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
+          // What has the name elsewhere may have been sought by the answer, too.
+          const { partial: its } = told
+          const doubts = [its, chosen.partial, its.includes(cluster.doubt) ? '' : cluster.doubt]
+          const partial = doubts.filter((text) => text !== '').join('; ')
           // Of what was deleted by then an audit log may still say by whom.
           const isFinal = view.node(chosen.object.uid) !== undefined && partial === ''
           if (view.moment !== null && isFinal) markImmutable(reply)
@@ -280,10 +305,19 @@ export function aboutOne(parts: QuestionParts): About {
   }
 }
 
+/** The cluster of which another process asks; undefined where a client does. */
+export function sentTo(request: FastifyRequest): MeantCluster | undefined {
+  const mark = markOf(request)
+  if (mark === undefined) return undefined
+  if (mark.cluster === undefined) throw strange()
+  return { id: mark.cluster, doubt: mark.doubt ?? '' }
+}
+
 function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
   const { access, cascades } = parts
-  const isStream = ({ query }: FastifyRequest): boolean =>
-    (query as Record<string, unknown>)['follow'] === 'true'
+  // What another process seeks for one that is followed is a short answer.
+  const isStream = (request: FastifyRequest): boolean =>
+    askedOf(request)['follow'] === 'true' && markOf(request)?.partitions === undefined
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
     const { follow: followed, at } = askedOf(request)
     const isFollowed = followed === 'true'
@@ -347,7 +381,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const limit = limitOf(askedOf(request)['limit'])
-    const only = onlyOf(namedClusters(await clusters.all(), namedIn(request)))
+    const only = onlyOf(namedClusters(await clusters.all(namedIn(request)), namedIn(request)))
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) => {
       return await oneAtATime(request, async () => {
@@ -450,7 +484,8 @@ export async function scopedClusters(
   { isWhole }: Pick<HeldScope, 'isWhole'>,
 ): Promise<ReturnType<typeof namedClusters>> {
   try {
-    return namedClusters(await clusters.all(), askedOf(request)['cluster'])
+    const { cluster } = askedOf(request)
+    return namedClusters(await clusters.all(cluster), cluster)
   } catch (error) {
     if (!isWhole) await access.graph(request)
     throw error

@@ -68,7 +68,7 @@ async function filterOf(
 ): Promise<RecordFilter> {
   const { cluster, kind, namespace, uid } = askedOf(request)
   const changes = change === undefined ? undefined : new Set(change.split(','))
-  const all = await clusters.all()
+  const all = await clusters.all(cluster)
   const asked = namedClusters(all, cluster)
   const ids = cluster === undefined ? undefined : new Set(asked.map(({ id }) => id))
   const [only] = asked

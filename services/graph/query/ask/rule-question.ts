@@ -211,9 +211,9 @@ function addRulePlan(server: FastifyInstance, parts: QuestionParts): void {
     const words = askedOf(request)
     const at = momentIn(words)
     const name = ruleIn(request)
-    const all = await clusters.all()
-    const named = await scopedClusters(parts, request, scope)
     const marked = namedIn(request)
+    const all = await clusters.all(marked)
+    const named = await scopedClusters(parts, request, scope)
     const meant = marked === undefined ? named : namedClusters(all, marked)
     // Of a part it is checked behind the rights to it.
     const only = onlyOf(scope.isWhole ? meantIn(meant, at) : meant)
@@ -274,7 +274,10 @@ function addRuleExplanation(server: FastifyInstance, parts: QuestionParts): void
     }
     await access.graph(request)
     const at = momentIn(words)
-    const [only] = meantIn(namedClusters(await clusters.all(), namedIn(request)), at)
+    const [only] = meantIn(
+      namedClusters(await clusters.all(namedIn(request)), namedIn(request)),
+      at,
+    )
     if (only === undefined) return ruleAlone(parts, name)
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (here) => {

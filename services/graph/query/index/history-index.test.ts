@@ -2,18 +2,19 @@
  * The index rests on the log and nothing rests on the index: what keeps it from reading must not
  * end the process that folds.
  */
-import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import { identityOf } from '../../../../core/graph/identity.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import { LogError } from '../../../../ports/log.ts'
-import { prefixRange } from '../../../../ports/store.ts'
+import { prefixRange, type Store, StoreError } from '../../../../ports/store.ts'
 import { systemClock } from '../../../../runtime/clock.ts'
 import { indexOver } from '../../../../testing/rig/index-rig.ts'
 import {
   appendAll,
+  assign,
   codec,
   contentOf,
   emptyStore,
@@ -22,6 +23,10 @@ import {
 } from '../../../../testing/rig/task-rig.ts'
 import { HistoryIndex } from './history-index.ts'
 import { entriesPrefix } from './history-key.ts'
+
+/** Keys of names and entries of an index. */
+const OF_OBJECTS = /^(entry|answer|there|gone|name|uid)\//
+const PLACE = { group: '', kind: 'ConfigMap', namespace: 'ns', name: 'a' }
 
 class AwayLog extends MemoryLog {
   isAway = false
@@ -63,7 +68,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   }
   ok((await index.lagEntries()) > 0n)
   equal(await index.caughtUp(), 0n)
-  equal((await index.names.named({ namespace: 'ns', name: 'a' })).found.length, 1)
+  equal((await index.namesIn(0).named({ namespace: 'ns', name: 'a' })).found.length, 1)
 })
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
@@ -158,7 +163,7 @@ test('an object with many owners that change again and again costs others no mor
     },
   }
   const store = emptyStore()
-  const index = indexOver(log, counting, { histories: () => store })
+  const index = indexOver(log, counting, () => store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()
@@ -192,7 +197,7 @@ async function keptOf(t: TestContext, values: readonly Uint8Array[]): Promise<re
   )
   await log.append('lineage', 0, [{ key: 'c/u', value: null }])
   const store = emptyStore()
-  const index = indexOver(log, clock, { histories: () => store })
+  const index = indexOver(log, clock, () => store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   t.after(async () => {
@@ -217,15 +222,16 @@ test('a life after the one that is forgotten stays', async (t) => {
   deepEqual(await keptOf(t, values), [2])
 })
 
-test('of partitions some histories are here: of those alone it answers, and waits for', async (t) => {
+test('of partitions some are here: of those alone it answers, and waits for', async (t) => {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 2, clock })
   for (const [partition, cluster] of ['c', 'd'].entries()) {
+    await assign(log, cluster, partition)
     await appendAll(log, eventsOf([`cluster ${cluster}`, 'put cm/a']), partition)
     await using running = runTask(log, emptyStore(), undefined, partition)
     await running.caughtUp()
   }
-  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock)
   const here = index.open(0, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
@@ -235,20 +241,24 @@ test('of partitions some histories are here: of those alone it answers, and wait
   })
   while ((await index.lagEntries()) > 0n) await setImmediate()
   ok(here.isFollowing)
-  const { found } = await index.names.named({ namespace: 'ns', name: 'a' })
-  deepEqual(
-    found.map(({ cluster }) => cluster),
-    ['c', 'd'],
-  )
-  const [own, other] = found.map((each) => identityOf(each.cluster, each))
+  const [own, other] = ['c', 'd'].map((cluster) => {
+    return identityOf(cluster, { ...PLACE, uid: 'cm-a' })
+  })
   ok(own !== undefined && other !== undefined)
+  // Where a cluster is has to be looked up first.
+  throws(() => index.namesOf('c'), { code: 'CLOSED' })
+  await index.clusters.read()
+  equal(index.namesOf('c').lastOf('c', 'cm-a')?.name, 'a')
+  throws(() => index.namesOf('d'), { code: 'CLOSED' })
   equal((await index.history(own)).entries[0]?.change, 'created')
   await rejects(async () => await index.history(other), { code: 'CLOSED' })
   await using taken = index.open(1, emptyStore())
   equal(taken.isFollowing, false)
   while ((await index.lagEntries()) > 0n) await setImmediate()
+  equal(index.namesOf('d').lastOf('d', 'cm-a')?.name, 'a')
   equal((await index.history(other)).entries[0]?.change, 'created')
   await here[Symbol.asyncDispose]()
+  throws(() => index.namesOf('c'), { code: 'CLOSED' })
   await rejects(async () => await index.history(own), { code: 'CLOSED' })
 })
 
@@ -263,52 +273,138 @@ test('what is forgotten has no name at once, and its history none once all of it
   const [last] = await log.latest('lineage', 0)
   ok(last !== undefined)
   await log.append('lineage', 0, [{ key: last.key, value: null }])
-  const [names, store] = [emptyStore(), emptyStore()]
-  const index = indexOver(log, clock, { names, histories: () => store })
+  const store = emptyStore()
+  const index = indexOver(log, clock, () => store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()
   stop.abort()
   await indexing
-  const keys = [...(await contentOf(names)).keys(), ...(await contentOf(store)).keys()]
   deepEqual(
-    keys.filter((key) => /^(entry|answer|there|gone|name|uid)\//.test(key)),
+    [...(await contentOf(store)).keys()].filter((key) => OF_OBJECTS.test(key)),
     [],
   )
 })
 
-test('histories that begin again take no name along, nor the histories of another partition', async () => {
+/** Runs the index of these stores until it has read all. */
+async function readInto(
+  log: MemoryLog,
+  stores: readonly Store[],
+  begun: (index: HistoryIndex) => void = () => undefined,
+): Promise<void> {
+  const index = new HistoryIndex(log, codec, systemClock())
+  begun(index)
+  for (const [partition, store] of stores.entries()) index.open(partition, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n) await setImmediate()
+  stop.abort()
+  await indexing
+}
+
+async function keysIn(stores: readonly Store[]): Promise<readonly (readonly string[])[]> {
+  return await Promise.all(stores.map(async (each) => [...(await contentOf(each)).keys()]))
+}
+
+test('a partition that begins again has all its names again, and takes no other one along', async () => {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 2, clock })
   const stores = [emptyStore(), emptyStore()] as const
-  const names = emptyStore()
   for (const [partition, cluster] of ['c', 'd'].entries()) {
     await appendAll(log, eventsOf([`cluster ${cluster}`, 'put cm/a']), partition)
     await using running = runTask(log, emptyStore(), undefined, partition)
     await running.caughtUp()
   }
-  const read = async (): Promise<readonly (readonly string[])[]> => {
-    const index = new HistoryIndex(log, codec, clock, names)
-    for (const [partition, store] of stores.entries()) index.open(partition, store)
-    const stop = new AbortController()
-    const indexing = index.run(stop.signal)
-    while ((await index.lagEntries()) > 0n) await setImmediate()
-    stop.abort()
-    await indexing
-    const all = [names, ...stores].map(async (each) => [...(await contentOf(each)).keys()])
-    return await Promise.all(all)
-  }
-  const before = await read()
+  await readInto(log, stores)
+  const before = await keysIn(stores)
   let wiped = 0
-  for (const each of [names, stores[1]]) {
-    each.wipe = async () => {
-      wiped += 1
-    }
+  stores[1].wipe = async () => {
+    wiped += 1
   }
   await stores[0].write([['at/history/0', Buffer.from('1')]], { changelog: 0n, position: 0n })
   await log.trim('history', 0, 2n)
-  const after = await read()
+  let index: HistoryIndex | undefined
+  const wipe = stores[0].wipe.bind(stores[0])
+  stores[0].wipe = async () => {
+    // A question asks how far it has come just then.
+    await index?.lagEntries()
+    await wipe()
+  }
+  await readInto(log, stores, (begun) => {
+    index = begun
+  })
+  const after = await keysIn(stores)
   equal(wiped, 0)
-  deepEqual([after[0], after[2]], [before[0], before[2]])
-  ok((after[1]?.length ?? 0) < (before[1]?.length ?? 0))
+  deepEqual(after[1], before[1])
+  ok((after[0]?.length ?? 0) < (before[0]?.length ?? 0))
+  const names = (keys: readonly string[] = []): readonly string[] =>
+    keys.filter((key) => /^(there|gone|name|uid)\//.test(key))
+  deepEqual(names(after[0]), names(before[0]))
+})
+
+test('a partition that cannot be read, and a store that is damaged, keep no other one from its names', async (t) => {
+  const clock = systemClock()
+  class PartAwayLog extends MemoryLog {
+    override async read(...asked: Parameters<MemoryLog['read']>): ReturnType<MemoryLog['read']> {
+      if (asked[0] !== 'history' || asked[1] !== 0) return await super.read(...asked)
+      throw new LogError('UNAVAILABLE', 'the partition has no leader')
+    }
+  }
+  const log = new PartAwayLog({ partitions: 3, clock })
+  for (const [partition, cluster] of ['c', 'd', 'e'].entries()) {
+    await appendAll(log, eventsOf([`cluster ${cluster}`, 'put cm/a']), partition)
+    await using running = runTask(log, emptyStore(), undefined, partition)
+    await running.caughtUp()
+  }
+  const stores = [emptyStore(), emptyStore(), emptyStore()] as const
+  const wiped: number[] = []
+  let isDamaged = true
+  for (const [partition, store] of stores.entries()) {
+    const wipe = store.wipe.bind(store)
+    store.wipe = async () => {
+      wiped.push(partition)
+      isDamaged = false
+      await wipe()
+    }
+  }
+  const [, damaged] = stores
+  const get = damaged.get.bind(damaged)
+  damaged.get = (key) => {
+    if (isDamaged) throw new StoreError('DAMAGED', 'a block cannot be read')
+    return get(key)
+  }
+  const index = new HistoryIndex(log, codec, clock)
+  for (const [partition, store] of stores.entries()) index.open(partition, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
+  while (!(index.isFollowing(1) && index.isFollowing(2))) await setImmediate()
+  equal(index.isFollowing(0), false)
+  equal(index.namesIn(1).lastOf('d', 'cm-a')?.name, 'a')
+  equal(index.namesIn(2).lastOf('e', 'cm-a')?.name, 'a')
+  deepEqual(wiped, [1])
+})
+
+test('histories that were indexed before names were beside them get the names of all of lineage', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  await appendAll(log, eventsOf(['put cm/a', 'put cm/b']))
+  {
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  const store = emptyStore()
+  await readInto(log, [store])
+  const [whole] = await keysIn([store])
+  const names = (whole ?? []).filter((key) => /^(there|name|uid|at\/names)\//.test(key))
+  ok(names.length > 4)
+  await store.write(
+    names.map((key) => [key, null]),
+    { changelog: 0n, position: 0n },
+  )
+  await readInto(log, [store])
+  deepEqual(await keysIn([store]), [whole])
 })

@@ -77,3 +77,8 @@ export function beginKey(partition: number): string {
 export function positionKey(topic: Topic, partition: number): string {
   return `at/${topic}/${partition}`
 }
+
+/** How far names have read `lineage`. */
+export function namesPositionKey(partition: number): string {
+  return `at/names/${partition}`
+}

@@ -1,5 +1,5 @@
 /** A name is searched among very many, and the answer says what could not be read. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { StoreChange } from '../../../../ports/store.ts'
@@ -73,6 +73,9 @@ test('names like one that is not there are found by a bounded read, among howeve
   deepEqual(await index.near('ns', 'wbe'), [meant])
   deepEqual(await index.anywhere('web'), [meant])
   deepEqual(await index.near('ns', 'cart'), [])
+  const before = read
+  await index.near('ns', 'wart', 0.1)
+  ok(read - before < 500, `${read - before} keys of one partition of ten`)
   // What was deleted is what a question is about.
   const deleted = { ...meant, uid: 'deleted', name: 'shop', isGone: true }
   await store.write(rowsOf(deleted), { changelog: 0n, position: 1n })

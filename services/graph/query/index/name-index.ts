@@ -1,6 +1,6 @@
 /**
- * Finds objects by cluster, kind, namespace and name: those that have a name now, and those that
- * had it, the last deleted first.
+ * Finds objects of one partition by cluster, kind, namespace and name: those that have a name now,
+ * and those that had it, the last deleted first.
  *
  * What must stay true: however many objects had a name before, an existing one is found by one
  * search. A partial result says what it lacks: `lacks`. A former object is found around the moment
@@ -11,10 +11,8 @@
  */
 import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
 import { entriesIn, prefixRange, type Store, type StoreEntry } from '../../../../ports/store.ts'
-import { part, textAt } from './index-key.ts'
+import { part } from './index-key.ts'
 import {
-  clusterNameKey,
-  clusterPartitionKey,
   type Indexed,
   identityIn,
   indexedIn,
@@ -101,18 +99,7 @@ export class NameIndex {
     return lastOf(this.#store, cluster, uid)
   }
 
-  /** As the last record of one of its objects has it. */
-  clusterName(cluster: ClusterId): string | undefined {
-    return textAt(this.#store, clusterNameKey(cluster))
-  }
-
-  /** In which partition the records of its objects are. Undefined: none was read yet. */
-  partitionOf(cluster: ClusterId): number | undefined {
-    const text = textAt(this.#store, clusterPartitionKey(cluster))
-    return text === undefined ? undefined : Number(text)
-  }
-
-  /** In each cluster that ever had one with this uid. */
+  /** In each cluster of the partition that ever had one with this uid. */
   async withUid(uid: Uid): Promise<NamesFound> {
     const { rows, isCut } = await this.#store.page(prefixRange(uidPrefix(uid), MOST_OF_A_UID))
     return { found: rows.map(([, value]) => indexedIn(value)), lacks: isCut ? 'any' : 'nothing' }
@@ -148,18 +135,22 @@ export class NameIndex {
 
   /**
    * Existing and former objects of a namespace under a name of few changes; not all of a large
-   * namespace is searched.
+   * namespace is searched. `share`: of the work that one question may be, where it is about several
+   * partitions.
    */
-  async near(namespace: string, name: string): Promise<readonly Indexed[]> {
-    return (await Promise.all(STATES.map((state) => this.#near(state, namespace, name)))).flat()
+  async near(namespace: string, name: string, share = 1): Promise<readonly Indexed[]> {
+    const most = Math.ceil((MOST_COMPARED * share) / 2)
+    const near = STATES.map((state) => this.#near(state, namespace, name, most))
+    return (await Promise.all(near)).flat()
   }
 
   /**
    * Existing and former objects under a name, in any namespace; not all of very many namespaces are
-   * searched.
+   * searched. `share`: as of `near`.
    */
-  async anywhere(name: string): Promise<readonly Indexed[]> {
-    return (await Promise.all(STATES.map((state) => this.#anywhere(state, name)))).flat()
+  async anywhere(name: string, share = 1): Promise<readonly Indexed[]> {
+    const most = Math.ceil(MOST_NAMESPACES * share)
+    return (await Promise.all(STATES.map((state) => this.#anywhere(state, name, most)))).flat()
   }
 
   /** All that exist, or existed, in a namespace. */
@@ -254,9 +245,14 @@ export class NameIndex {
     return { keys, isCut: before.isCut || after.isCut }
   }
 
-  async #near(state: State, namespace: string, name: string): Promise<readonly Indexed[]> {
+  /** `most`: keys of each of two searches. */
+  async #near(
+    state: State,
+    namespace: string,
+    name: string,
+    most: number,
+  ): Promise<readonly Indexed[]> {
     const below = `${state}/${part(namespace)}/`
-    const most = MOST_COMPARED / 2
     // Most slips of a hand spare the first letter.
     const likely = await this.#store.page(prefixRange(`${below}${part(name.slice(0, 1))}`, most))
     const others = await this.#store.page(prefixRange(below, most))
@@ -268,9 +264,9 @@ export class NameIndex {
     return this.#lastOfEach([...keys].filter((key) => isNear(name, nameIn(key))))
   }
 
-  async #anywhere(state: State, name: string): Promise<readonly Indexed[]> {
+  async #anywhere(state: State, name: string, most: number): Promise<readonly Indexed[]> {
     const keys: string[] = []
-    for (let [range, read] = [prefixRange(`${state}/`, 1), 0]; read < MOST_NAMESPACES; read++) {
+    for (let [range, read] = [prefixRange(`${state}/`, 1), 0]; read < most; read++) {
       const [first] = (await this.#store.page(range)).rows
       if (first === undefined) break
       const namespace = namespacePrefixIn(first[0])

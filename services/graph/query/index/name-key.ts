@@ -108,15 +108,6 @@ export function uidPrefix(uid: Uid): string {
   return `uid/${part(uid)}/`
 }
 
-export function clusterNameKey(cluster: ClusterId): string {
-  return `cluster/${part(cluster)}`
-}
-
-/** Where its histories are, too. */
-export function clusterPartitionKey(cluster: ClusterId): string {
-  return `partition/${part(cluster)}`
-}
-
 /** What keys of `listed` begin with. */
 export function listPrefix(isGone: boolean): string {
   return isGone ? 'name/' : 'there/'

@@ -2,33 +2,33 @@
  * Which clusters there are, what they are called, which partition each of them is, and whether that
  * is in this process.
  *
- * What must stay true: the partition of a cluster is the one that its record in `control` names; it
- * is never guessed.
+ * What must stay true: of a cluster whose name is not known here it is never said that it has
+ * another one.
  *
- * Not here: what to do when another process has it (forward.ts).
+ * Not here: what the log says of them (index/assigned-clusters.ts), what to do when another process
+ * has one (forward.ts).
  */
 import { factsOf } from '../../../../core/graph/facts.ts'
 import type { StateReader } from '../../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../../core/model/object.ts'
-import { FollowedAssignments } from '../../../../ports/assignment.ts'
+import type { KnownClusters } from '../../../../ports/assignment.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import { isAway } from '../index/follower/rounds.ts'
+import type { AssignedClusters } from '../index/assigned-clusters.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import { KindWords } from './kind-word.ts'
 import type { Here, LocalPartition } from './view.ts'
 import { readerOf, View } from './view.ts'
 
-/** For so long a record that was read is believed: it changes by an order of a person. */
-const FRESH_MS = 1_000
-
 export interface KnownCluster {
   readonly id: ClusterId
   /**
-   * Where another process has it: as the record of an object said last; the id before there is any.
+   * Where another process has it: as its watcher said last; the id where it has said nothing yet.
    */
   readonly name: string
+  /** False where another process has it, and its watcher has not said yet what it is called. */
+  readonly isNamed: boolean
   readonly partition: number
 }
 
@@ -37,38 +37,45 @@ export interface ClustersParts {
   readonly codec: Codec
   readonly clock: Clock
   readonly here: Here
-  readonly index: Pick<HistoryIndex, 'names'>
+  readonly index: Pick<HistoryIndex, 'clusters'>
 }
 
 export class Clusters {
   readonly #parts: ClustersParts
-  readonly #assignments: FollowedAssignments
+  readonly #assigned: AssignedClusters
   /** Which kind a word of a user means. */
   readonly kindWords: KindWords
   /** Of all processes together. */
   readonly partitions: number
   readonly here: Here
-  #last: ReadonlyMap<ClusterId, number> | undefined
-  #readAt = 0
 
   constructor(parts: ClustersParts) {
     this.#parts = parts
     this.kindWords = new KindWords(parts)
-    this.#assignments = new FollowedAssignments(parts.log, parts.codec, parts.clock)
+    this.#assigned = parts.index.clusters
     this.partitions = parts.log.partitions('events')
     this.here = parts.here
   }
 
-  /** All that were ever given a partition, by id. */
-  async all(): Promise<readonly KnownCluster[]> {
-    const all = [...(await this.#lately())].map(([id, partition]) => this.#known(id, partition))
-    return all.sort((a, b) => (a.id < b.id ? -1 : 1))
+  /**
+   * All that were ever given a partition, by id: as they were read lately, and anew where none of
+   * these has the name or id that is asked for.
+   */
+  async all(asked?: string): Promise<readonly KnownCluster[]> {
+    const lately = this.#allOf(await this.#assigned.lately())
+    const isKnown = asked === undefined || lately.some(({ id, name }) => [id, name].includes(asked))
+    return isKnown ? lately : await this.now()
+  }
+
+  /** Also those that were given one just now. */
+  async now(): Promise<readonly KnownCluster[]> {
+    return this.#allOf(await this.#assigned.read())
   }
 
   /** Undefined when no partition was ever given to it. */
   async one(cluster: ClusterId): Promise<KnownCluster | undefined> {
-    const partition = (await this.#lately()).get(cluster) ?? (await this.#assigned()).get(cluster)
-    return partition === undefined ? undefined : this.#known(cluster, partition)
+    const known = this.#known(cluster, await this.#assigned.lately())
+    return known ?? this.#known(cluster, await this.#assigned.read())
   }
 
   /** Undefined when this process does not have it. */
@@ -100,30 +107,18 @@ export class Clusters {
     return all.flatMap((local) => (local === undefined ? [] : this.readerOf(local)))
   }
 
-  #known(id: ClusterId, partition: number): KnownCluster {
+  #allOf(known: KnownClusters): readonly KnownCluster[] {
+    const all = [...known.assignments.keys()].flatMap((id) => this.#known(id, known) ?? [])
+    return all.sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  #known(id: ClusterId, { assignments, names }: KnownClusters): KnownCluster | undefined {
+    const assigned = assignments.get(id)
+    if (assigned === undefined) return undefined
+    const { partition } = assigned
     const local = this.here(partition)
     const state = local && factsOf(this.readerOf(local), id).state
-    return { id, name: state?.name ?? this.#parts.index.names.clusterName(id) ?? id, partition }
-  }
-
-  /** As it was read within the last second, or is read now. */
-  async #lately(): Promise<ReadonlyMap<ClusterId, number>> {
-    const isFresh = this.#parts.clock.monotonicMs() - this.#readAt < FRESH_MS
-    // The first cluster is found at once: that there is none is no answer to remember.
-    const known = this.#last ?? new Map()
-    return isFresh && known.size > 0 ? known : await this.#assigned()
-  }
-
-  /** While the log cannot be reached, what was read last is valid. */
-  async #assigned(): Promise<ReadonlyMap<ClusterId, number>> {
-    const { clock } = this.#parts
-    try {
-      const records = [...(await this.#assignments.read()).values()]
-      this.#last = new Map(records.map(({ cluster, partition }) => [cluster, partition]))
-      this.#readAt = clock.monotonicMs()
-    } catch (error) {
-      if (this.#last === undefined || !isAway(error)) throw error
-    }
-    return this.#last
+    const isNamed = local !== undefined || names.has(id)
+    return { id, name: state?.name ?? names.get(id) ?? id, isNamed, partition }
   }
 }

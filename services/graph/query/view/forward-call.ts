@@ -27,13 +27,20 @@ const WHOLE_BYTES = 16 * 1024 * 1024
 
 const agent = new Agent({ connect: { timeout: CONNECT_MS } })
 
-/** One cluster, or all clusters of some partitions; of these some records alone. */
+/** One cluster, or all clusters of some partitions; of these some records alone, or a search. */
 export type Mark =
-  | { readonly cluster: ClusterId; readonly partitions?: undefined }
+  | {
+      readonly cluster: ClusterId
+      readonly partitions?: undefined
+      /** Why another cluster may be meant; left out for none. */
+      readonly doubt?: string
+    }
   | {
       readonly cluster?: undefined
       readonly partitions: readonly number[]
       readonly records?: readonly RecordPlace[]
+      /** What is sought beside the question itself, as who seeks it wrote it (ask/finder.ts). */
+      readonly sought?: string
     }
 
 /** An entry of the log, of a topic that the question knows. */
@@ -55,7 +62,7 @@ interface Call {
 export function markOf({ headers }: FastifyRequest): Mark | undefined {
   const text = headers[FORWARDED]
   if (text === undefined) return undefined
-  const [what, value = ''] = String(text).split('=')
+  const [what, value = '', more = ''] = String(text).split('=')
   if (what === 'partitions' && /^\d+(,\d+)*$/.test(value)) {
     return { partitions: value.split(',').map(Number) }
   }
@@ -67,7 +74,13 @@ export function markOf({ headers }: FastifyRequest): Mark | undefined {
     return { partitions: [...new Set(records.map(({ partition }) => partition))], records }
   }
   try {
-    if (what === 'cluster') return { cluster: decodeURIComponent(value) }
+    if (what === 'cluster') {
+      const doubt = decodeURIComponent(more)
+      return { cluster: decodeURIComponent(value), ...(doubt !== '' && { doubt }) }
+    }
+    if (what === 'seek' && /^\d+(,\d+)*$/.test(value)) {
+      return { partitions: value.split(',').map(Number), sought: decodeURIComponent(more) }
+    }
   } catch {}
   throw strange()
 }
@@ -88,22 +101,24 @@ export async function call(url: string, options: Call): Promise<Answer | string>
   const { request, mark, beginsWithinMs, signal } = options
   const { method, body, headers } = request
   const { authorization, accept, 'if-none-match': tags } = headers
+  const isGathered = mark.cluster === undefined
   try {
     const answer = await send(url + pathOf(request), {
       dispatcher: agent,
-      method: method as Dispatcher.HttpMethod,
+      // What is gathered is read, also for who asks with HEAD.
+      method: (isGathered && method === 'HEAD' ? 'GET' : method) as Dispatcher.HttpMethod,
       headers: {
         [FORWARDED]: textOf(mark),
         ...(authorization !== undefined && { authorization }),
         ...(accept !== undefined && isTableAsked(accept) && { accept }),
         // Gathered answers are combined here, so no process there can know what the caller has.
-        ...(tags !== undefined && mark.cluster !== undefined && { 'if-none-match': tags }),
+        ...(tags !== undefined && !isGathered && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
       },
       body: body == null ? null : JSON.stringify(body),
       signal,
       headersTimeout: beginsWithinMs,
-      bodyTimeout: isFollowed(request) ? 0 : PART_MS,
+      bodyTimeout: isFollowed(request) && !isGathered ? 0 : PART_MS,
       // A connection that is kept may lead to a process that has ended meanwhile.
       reset: true,
     })
@@ -164,8 +179,12 @@ function isFollowed({ query }: FastifyRequest): boolean {
 }
 
 function textOf(mark: Mark): string {
-  if (mark.cluster !== undefined) return `cluster=${encodeURIComponent(mark.cluster)}`
-  const { partitions, records } = mark
+  if (mark.cluster !== undefined) {
+    const doubt = mark.doubt === undefined ? '' : `=${encodeURIComponent(mark.doubt)}`
+    return `cluster=${encodeURIComponent(mark.cluster)}${doubt}`
+  }
+  const { partitions, records, sought } = mark
+  if (sought !== undefined) return `seek=${partitions.join(',')}=${encodeURIComponent(sought)}`
   if (records === undefined) return `partitions=${partitions.join(',')}`
   return `records=${records.map(({ partition, offset }) => `${partition}-${offset}`).join(',')}`
 }

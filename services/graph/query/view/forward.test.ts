@@ -2,7 +2,7 @@
  * Several graph processes share the clusters: any of them can be asked, the one that has the
  * cluster answers, or a sentence says why none does.
  */
-import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { Command } from '../../../../core/model/command.ts'
@@ -148,18 +148,48 @@ for (const processes of [2, 3]) {
   })
 }
 
-test('a question about one cluster is one request to the process that has it', async (t) => {
+test('a question that names its cluster is one request, and another one is sought for first', async (t) => {
   const { asked, having } = await two(t)
-  const count = (): number[] => [asked.forwarded().count, having.forwarded().count]
-  await textOf(asked, '/v1/why?uid=cm-only-d')
-  deepEqual(count(), [0, 1])
-  await textOf(asked, '/v1/plan?kind=deployment&name=web&namespace=ns&cluster=north')
-  deepEqual(count(), [0, 2])
-  await textOf(asked, '/v1/why?uid=cm-only-c')
-  await textOf(having, '/v1/why?uid=cm-only-d')
-  deepEqual(count(), [0, 2])
-  await textOf(having, '/v1/why?uid=cm-only-c')
-  deepEqual(count(), [1, 2])
+  const sent = async (process: GraphProcess, path: string): Promise<readonly number[]> => {
+    const count = (): number[] => [asked.forwarded().count, having.forwarded().count]
+    const before = count()
+    await textOf(process, path)
+    return count().map((each, at) => each - (before[at] ?? 0))
+  }
+  const plan = '/v1/plan?kind=deployment&name=web&namespace=ns&cluster=north'
+  deepEqual(await sent(asked, plan), [0, 1])
+  deepEqual(await sent(having, plan), [0, 0])
+  deepEqual(await sent(asked, '/v1/tree?uid=cm-only-d'), [0, 2])
+  deepEqual(await sent(asked, '/v1/tree?uid=cm-only-c'), [0, 1])
+  deepEqual(await sent(having, '/v1/tree?uid=cm-only-d'), [1, 0])
+  // What else has its name is in an answer of why.
+  deepEqual(await sent(asked, '/v1/why?uid=cm-only-d&cluster=north'), [0, 1])
+  deepEqual(await sent(asked, '/v1/why?uid=cm-only-d'), [1, 2])
+})
+
+test('names of objects are where their clusters are, and nowhere else', async (t) => {
+  const { asked, having } = await two(t)
+  for (const { index } of [asked, having]) await index.clusters.read()
+  equal(having.index.namesOf('d').lastOf('d', 'cm-only-d')?.name, 'only-d')
+  throws(() => asked.index.namesOf('d'), { code: 'CLOSED' })
+  equal(asked.index.namesOf('c').lastOf('c', 'cm-only-c')?.name, 'only-c')
+  // What clusters are called is known everywhere.
+  match(await textOf(asked, '/v1/held?cluster=north'), /"total":0/)
+})
+
+test('who may not get an object is told of none by a process that seeks it', async (t) => {
+  const authority: Authority = {
+    identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+    may: async (_user, cluster, { resource }) => cluster === 'c' && resource === 'deployments',
+  }
+  const options = { authority, isReadingReviewed: true }
+  const { asked, having } = await two(t, options, options)
+  const path = '/v1/tree?kind=deployment&name=web&namespace=ns'
+  for (const process of [asked, having]) {
+    const { root } = JSON.parse(await textOf(process, path, bearer('ann')))
+    equal(root.uid, 'deploy-web')
+    equal((await refusal(process, '/v1/tree?uid=cm-only-d', bearer('ann'))).status, 403)
+  }
 })
 
 test('a name that several clusters have is told with them, and what else has it is known', async (t) => {
@@ -184,8 +214,13 @@ test('while a process is dead, its clusters are refused with a sentence, and oth
   const { asked, having } = await two(t)
   const whole = await answers(asked)
   await having.kill()
+  const unknown = await refusal(asked, '/v1/why?uid=cm-only-d')
+  equal(unknown.status, 503)
+  match(
+    unknown.detail,
+    /^whether an object with uid cm-only-d was ever seen is not known: partitions 2, 3 of 4: http:/,
+  )
   for (const path of [
-    '/v1/why?uid=cm-only-d',
     '/v1/tree?uid=deploy-web&cluster=north',
     '/v1/plan?uid=deploy-web&cluster=d',
     '/v1/cascade?uid=rs-old&cluster=d&follow=true',
@@ -198,15 +233,21 @@ test('while a process is dead, its clusters are refused with a sentence, and oth
       /^cluster north cannot be asked, ask again later: partition 2 of 4: http:\S+ cannot/,
     )
   }
-  for (const path of ['/v1/why?uid=cm-only-c', '/v1/plan?uid=deploy-web&cluster=c']) {
-    equal(JSON.parse(await textOf(asked, path)).partial, '')
-  }
+  equal(JSON.parse(await textOf(asked, '/v1/plan?uid=deploy-web&cluster=c')).partial, '')
+  // Another cluster may have it, too.
+  match(
+    JSON.parse(await textOf(asked, '/v1/tree?uid=cm-only-c')).partial,
+    /^others of that name, or uid, are not known: partitions 2, 3 of 4: http:/,
+  )
   const { partial, ...answer } = JSON.parse(await textOf(asked, '/v1/held'))
   match(partial, /^partitions 2, 3 of 4: http:\S+ cannot be asked: /)
   equal(answer.total, 0)
   equal(JSON.parse(await textOf(asked, '/v1/held?cluster=c')).partial, '')
   const dot = await textOf(asked, '/debug/graph')
-  match(dot, /"cm-only-c" \[.*\n {2}\/\/ This may be incomplete: partitions 2, 3 of 4: .*\n\}\n$/s)
+  match(
+    dot,
+    /"c\/cm-only-c" \[.*\n {2}\/\/ This may be incomplete: partitions 2, 3 of 4: .*\n\}\n$/s,
+  )
 
   await having.expire()
   await eventually('the other one has all', async () => CLUSTERS.every((each) => has(asked, each)))
@@ -278,7 +319,7 @@ test('a request that is sent in a circle is sent on once, and given up after thr
   const [asked, having, other] = all
   ok(asked !== undefined && having !== undefined && other !== undefined)
   urls.push(asked.url, other.url)
-  const path = '/v1/why?uid=cm-only-d'
+  const path = '/v1/why?uid=cm-only-d&cluster=d'
   equal(has(having, 'd'), true)
   const { status, detail } = await refusal(asked, path)
   equal(status, 503)
@@ -372,7 +413,7 @@ test('rights are checked by the process that answers', async (t) => {
   equal(denied.status, 403)
   const absent = await refusal(asked, '/v1/why?uid=never-there', bearer('ann'))
   deepEqual(absent, denied)
-  deepEqual(asks, ['having: d configmaps only-d', 'having: d pods lost'])
+  deepEqual([...new Set(asks)], ['having: d configmaps only-d', 'having: d pods lost'])
 })
 
 test('a cascade that is followed comes line by line, and ends with who follows it', async (t) => {

@@ -29,7 +29,8 @@ const ATTEMPTS = 3
 const ATTEMPT_WAIT_MS = 100
 /**
  * Until an answer begins: of one question (a client waits for two minutes), and of each process
- * that is asked the same.
+ * that is asked the same. Once so much of that has passed, no process is asked again: one that is
+ * silent would be waited for three times.
  */
 const ANSWER_MS = 110_000
 const GATHER_MS = 30_000
@@ -55,7 +56,18 @@ export interface Gathering<T> {
   readonly read: (answer: Answer) => Promise<T>
   /** What another process is asked of these partitions; left out: all of their clusters. */
   readonly records?: (partitions: readonly number[]) => readonly RecordPlace[]
+  /** What another process is asked instead of the question; a process that was asked may ask it. */
+  readonly sought?: string
 }
+
+/** `doubt`: why another cluster may be meant; empty where none can be. */
+export interface MeantCluster {
+  readonly id: ClusterId
+  readonly doubt: string
+}
+
+/** Of a doubt that goes along with a question. */
+const MOST_DOUBT = 500
 
 export interface Forwarding {
   /**
@@ -65,7 +77,7 @@ export interface Forwarding {
   answered<T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    cluster: ClusterId,
+    cluster: ClusterId | MeantCluster,
     work: (view: View) => Promise<T>,
   ): Promise<T | FastifyReply>
   /** By their first cluster; `partial` says which partitions could not be asked. */
@@ -83,7 +95,8 @@ export interface Forwarding {
 
 export function createForwarding({ clusters, owners, clock }: ForwardingParts): Forwarding {
   return {
-    async answered(request, reply, id, work) {
+    async answered(request, reply, meant, work) {
+      const { id, doubt } = typeof meant === 'string' ? { id: meant, doubt: '' } : meant
       const signal = closedOf(reply)
       for (let attempt = 1; ; attempt++) {
         const cluster = await clusters.one(id)
@@ -103,7 +116,10 @@ export function createForwarding({ clusters, owners, clock }: ForwardingParts): 
         } else if (markOf(request) !== undefined) throw moved(reply, partition)
         else {
           const url = owners().get(partition)
-          const mark = { cluster: id }
+          const mark = {
+            cluster: id,
+            ...(doubt !== '' && { doubt: doubt.slice(0, MOST_DOUBT).toWellFormed() }),
+          }
           const answer =
             url && (await call(url, { request, mark, beginsWithinMs: ANSWER_MS, signal }))
           if (typeof answer === 'object') return pass(reply, answer)
@@ -118,8 +134,12 @@ export function createForwarding({ clusters, owners, clock }: ForwardingParts): 
     },
 
     async gathered(request, reply, gathering) {
-      if (markOf(request) !== undefined) throw strange()
+      const { records, sought } = gathering
+      const asked = markOf(request)
+      const isFirst = asked === undefined || (asked.cluster !== undefined && sought !== undefined)
+      if (!isFirst) throw strange()
       const signal = closedOf(reply)
+      const untilMs = clock.monotonicMs() + GATHER_MS
       const left = Map.groupBy(gathering.asked, ({ partition }) => partition)
       const round = new Round(clusters, left, gathering)
       for (let attempt = 1; ; attempt++) {
@@ -127,14 +147,16 @@ export function createForwarding({ clusters, owners, clock }: ForwardingParts): 
         const places = Map.groupBy(left.keys(), (partition) => owners().get(partition))
         await Promise.all(
           [...places].map(async ([url, partitions]) => {
-            const records = gathering.records?.(partitions)
-            const mark = { partitions, ...(records && { records }) }
+            const some = records?.(partitions)
+            const seeking = sought !== undefined && { sought }
+            const mark = { partitions, ...(some && { records: some }), ...seeking }
             const answer =
               url && (await call(url, { request, mark, beginsWithinMs: GATHER_MS, signal }))
             await round.take(partitions, answer ?? NOBODY)
           }),
         )
-        if (left.size === 0 || attempt >= ATTEMPTS || signal.aborted) break
+        const isLast = attempt >= ATTEMPTS || clock.monotonicMs() >= untilMs
+        if (left.size === 0 || isLast || signal.aborted) break
         await clock.sleep(ATTEMPT_WAIT_MS * attempt, signal)
       }
       return { all: round.all(), partial: lacking(round.reasons, clusters.partitions) }

@@ -52,7 +52,7 @@ export class KindWords {
   constructor(parts: KindWordsParts) {
     this.#parts = parts
     const { log, clock } = parts
-    this.#watermarks = new FollowedTopic({ log, clock, topic: 'watermarks', prefix: '' })
+    this.#watermarks = new FollowedTopic({ log, clock, topic: 'watermarks', prefixes: [''] })
   }
 
   async of(word: string): Promise<KindWord> {

@@ -7,16 +7,14 @@
  * Not here: when it reads (index-follower.ts), what is kept (history-key.ts), how questions read it
  * (partition-histories.ts).
  */
-import type { ClusterId, Uid } from '../../../../../core/model/object.ts'
-import type { Log, Page } from '../../../../../ports/log.ts'
-import type { Codec } from '../../../../../ports/record/codec.ts'
+import type { Page } from '../../../../../ports/log.ts'
 import type { HistoryRecord } from '../../../../../ports/record/lineage.ts'
-import type { Store, StoreChange } from '../../../../../ports/store.ts'
-import type { Turns } from '../../../turns.ts'
+import type { StoreChange } from '../../../../../ports/store.ts'
 import { beginKey, historyChange, positionKey } from '../history-key.ts'
 import { textAt } from '../index-key.ts'
 import { reachOfPartition } from '../log-reach.ts'
-import type { Indexed } from '../name-key.ts'
+import { lastOf } from '../name-key.ts'
+import type { FollowerParts } from './follower-parts.ts'
 import { Forgetting } from './forgetting.ts'
 import { type LineagePages, PAGE_LIMIT } from './lineage-page.ts'
 import { isOutdated, NO_CHECKPOINT } from './rounds.ts'
@@ -34,34 +32,18 @@ export interface IndexBegin {
   readonly at: number | null
 }
 
-export interface HistoryFollowerParts {
-  readonly log: Log
-  readonly codec: Codec
-  readonly partition: number
-  readonly store: Store
-  /**
-   * To be taken between any two entries: one of an object with many owners costs as much as
-   * hundreds of others.
-   */
-  readonly turns: Turns
-  /** As the index of names has it, which may have forgotten it already. */
-  readonly lastOf: (cluster: ClusterId, uid: Uid) => Indexed | undefined
-}
-
 export class HistoryFollower {
   readonly partition: number
-  readonly #parts: HistoryFollowerParts
+  readonly #parts: FollowerParts
   readonly #forgetting: Forgetting
   /** It is written with the next entries of history, or with what is forgotten. */
   #lineage: bigint | undefined
-  /** The log had no deletion that was missed here. */
-  #isKnownWhole = false
   /** There may be pages that are marked. */
   #isForgetting = true
   /** Of history, when it was first known; undefined: it is not known yet. */
   #firstEnd: bigint | undefined
 
-  constructor(parts: HistoryFollowerParts) {
+  constructor(parts: FollowerParts) {
     const { store, codec, turns } = parts
     this.partition = parts.partition
     this.#parts = parts
@@ -93,19 +75,10 @@ export class HistoryFollower {
     return { offset: BigInt(offset), at }
   }
 
-  async wipe(): Promise<void> {
+  /** The store is wiped. */
+  startAnew(): void {
     this.#lineage = undefined
     this.#firstEnd = undefined
-    await this.#parts.store.wipe()
-  }
-
-  /** It was away for so long that the log may no longer have the deletion of an entry here. */
-  async startAnewIfMissed(): Promise<void> {
-    if (this.#isKnownWhole) return
-    const at = this.lineagePosition
-    const isMissed = at > 0n && at < (await this.#parts.log.wholeFrom('lineage', this.partition))
-    if (isMissed) await this.wipe()
-    this.#isKnownWhole = true
   }
 
   /** Of `history`. `end`: as it is now. */
@@ -137,7 +110,8 @@ export class HistoryFollower {
       await this.#parts.turns.take()
       const [cluster = '', uid = ''] = entry.key.split('/')
       const of = { cluster, uid, at: entry.timestamp }
-      const last = this.#parts.lastOf(cluster, uid)
+      // Names may have forgotten it already.
+      const last = lastOf(this.#parts.store, cluster, uid)
       for (const change of await this.#forgetting.begin(of, last)) changes.set(...change)
       this.#isForgetting = true
     }

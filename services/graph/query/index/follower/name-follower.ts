@@ -1,5 +1,5 @@
 /**
- * How the index of names follows `lineage`, of all partitions.
+ * How the names of one partition follow its `lineage`.
  *
  * What must stay true: of what is forgotten no name is left, whatever its history.
  *
@@ -8,22 +8,11 @@
  */
 import type { ClusterId, Uid } from '../../../../../core/model/object.ts'
 import type { Page } from '../../../../../ports/log.ts'
-import type { Codec } from '../../../../../ports/record/codec.ts'
 import type { Lineage } from '../../../../../ports/record/lineage.ts'
-import type { Store } from '../../../../../ports/store.ts'
-import type { Turns } from '../../../turns.ts'
-import { positionKey } from '../history-key.ts'
+import { namesPositionKey } from '../history-key.ts'
 import { textAt } from '../index-key.ts'
-import {
-  clusterNameKey,
-  clusterPartitionKey,
-  type Indexed,
-  indexedIn,
-  keysOf,
-  lastOf,
-  nameChanges,
-  uidKey,
-} from '../name-key.ts'
+import { type Indexed, indexedIn, keysOf, lastOf, nameChanges, uidKey } from '../name-key.ts'
+import type { FollowerParts } from './follower-parts.ts'
 import type { LineagePages } from './lineage-page.ts'
 import { NO_CHECKPOINT } from './rounds.ts'
 
@@ -31,67 +20,73 @@ import { NO_CHECKPOINT } from './rounds.ts'
 type Changes = Map<string, Uint8Array | null>
 
 export class NameFollower {
-  readonly #codec: Codec
-  readonly #store: Store
-  readonly #turns: Turns
+  readonly #parts: FollowerParts
+  /** Of `lineage`, when it was first known; undefined: it is not known yet. */
+  #firstEnd: bigint | undefined
+  #position: bigint | undefined
 
-  /** `turns`: to be taken between any two entries. */
-  constructor(codec: Codec, store: Store, turns: Turns) {
-    this.#codec = codec
-    this.#store = store
-    this.#turns = turns
+  constructor(parts: FollowerParts) {
+    this.#parts = parts
   }
 
   /** How far it has read. */
-  position(partition: number): bigint {
-    return BigInt(textAt(this.#store, positionKey('lineage', partition)) ?? '0')
+  get position(): bigint {
+    const { store, partition } = this.#parts
+    this.#position ??= BigInt(textAt(store, namesPositionKey(partition)) ?? '0')
+    return this.#position
   }
 
-  async wipe(): Promise<void> {
-    await this.#store.wipe()
+  /** It has read all that the log held when it began. */
+  get isFollowing(): boolean {
+    return this.#firstEnd !== undefined && this.position >= this.#firstEnd
+  }
+
+  /** `end`: as it is now. */
+  isBehind(end: bigint): boolean {
+    this.#firstEnd ??= end
+    return this.position < end
+  }
+
+  /** The store is wiped. */
+  startAnew(): void {
+    this.#firstEnd = undefined
+    this.#position = undefined
   }
 
   /** False when there was nothing new. */
-  async follow(partition: number, pages: LineagePages): Promise<boolean> {
-    const known = this.position(partition)
+  async follow(pages: LineagePages): Promise<boolean> {
+    const { partition, store } = this.#parts
+    const known = this.position
     const page = await pages.from(known)
     if (page.next === known) return false
     const changes: Changes = new Map()
-    await this.#take(changes, page, partition)
-    changes.set(positionKey('lineage', partition), Buffer.from(page.next.toString()))
-    await this.#store.write([...changes], NO_CHECKPOINT)
+    await this.#take(changes, page)
+    changes.set(namesPositionKey(partition), Buffer.from(page.next.toString()))
+    await store.write([...changes], NO_CHECKPOINT)
+    this.#position = page.next
     return true
   }
 
-  async #take(changes: Changes, { entries }: Page, partition: number): Promise<void> {
-    const clusterNames = new Map<ClusterId, string>()
+  async #take(changes: Changes, { entries }: Page): Promise<void> {
+    const { codec, turns } = this.#parts
     for (const entry of entries) {
-      await this.#turns.take()
+      await turns.take()
       if (entry.value === null) {
         const [cluster = '', uid = ''] = entry.key.split('/')
         const last = this.#lastIn(changes, cluster, uid)
         if (last !== undefined) for (const key of keysOf(last)) changes.set(key, null)
         continue
       }
-      const lineage = this.#codec.decode(entry.value) as Lineage
+      const lineage = codec.decode(entry.value) as Lineage
       const former = this.#lastIn(changes, lineage.cluster, lineage.uid)
       for (const change of nameChanges(lineage, former)) changes.set(...change)
-      clusterNames.set(lineage.cluster, lineage.clusterName)
     }
-    for (const [cluster, name] of clusterNames) {
-      this.#put(changes, clusterNameKey(cluster), name)
-      this.#put(changes, clusterPartitionKey(cluster), `${partition}`)
-    }
-  }
-
-  #put(changes: Changes, key: string, text: string): void {
-    if (textAt(this.#store, key) !== text) changes.set(key, Buffer.from(text))
   }
 
   /** Also of what the same page of the log says. */
   #lastIn(changes: Changes, cluster: ClusterId, uid: Uid): Indexed | undefined {
     const bytes = changes.get(uidKey(cluster, uid))
     if (bytes === null) return undefined
-    return bytes === undefined ? lastOf(this.#store, cluster, uid) : indexedIn(bytes)
+    return bytes === undefined ? lastOf(this.#parts.store, cluster, uid) : indexedIn(bytes)
   }
 }
