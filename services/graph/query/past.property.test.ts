@@ -55,6 +55,8 @@ async function asking(rig: PastRig, signal: AbortSignal): Promise<Asking> {
   const record = { key: assignKey(CLUSTER), value: codec.encode(assignment) }
   await rig.log.append('control', 0, [record])
   const index = indexOver(rig.log, HASTY)
+  // Views are made here without a look at which clusters there are.
+  await index.clusters.read()
   const running = index.run(signal)
   running.catch(() => undefined)
   const partition = {
