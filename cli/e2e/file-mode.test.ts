@@ -23,7 +23,7 @@ test('files are 0600 and directories 0700 in a data directory that others may re
   })
   await eventually('all of it is there', async () => {
     const files = filesIn(data)
-    const made = ['http.json', 'store-0/CURRENT', 'index/CURRENT', 'log/log.sqlite-wal']
+    const made = ['http.json', 'store-0/CURRENT', 'histories-0/CURRENT', 'log/log.sqlite-wal']
     return made.every((name) => files.includes(name)) || files.join()
   })
   const open = filesIn(data).filter((name) => (modeOf(join(data, name)) & 0o077) !== 0)
