@@ -19,7 +19,7 @@ import type { ClusterId } from '../core/model/object.ts'
 import type { Topic } from '../ports/log.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { ServiceProcess } from '../testing/process/kinfold-services.ts'
-import { assign } from '../testing/rig/task-rig.ts'
+import { assign, call } from '../testing/rig/task-rig.ts'
 import {
   codec,
   everyPartition,
@@ -168,6 +168,7 @@ class Crowd {
     await this.order()
     await this.#each(async (number) => {
       await assign(this.#log, clusterOf(number), number % this.#options.partitions)
+      await call(this.#log, clusterOf(number), this.names[number] ?? '')
       await this.#append(number, beginning())
       const steady = [...new Ownership(0, 2, 1).family()]
       await this.#tell(number, steady)
